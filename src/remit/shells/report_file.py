@@ -1,0 +1,77 @@
+"""`remit report` on a file of the simple event format: read all of it, then print.
+
+Exit codes: 0 whatever the run's end; 2 if the input cannot be opened, read or understood, with one line on
+stderr and nothing on stdout; 1 if the output cannot be written. That the reader of a pipe has gone (`remit
+report x | head -1`) is told by the 1 alone, which is what Python's documentation and click do where a C
+tool would die of SIGPIPE.
+"""
+
+import os
+import sys
+
+import msgspec
+
+from remit.core.report import Summary
+from remit.core.visible import visible
+from remit.errors import InputError
+from remit.readers.simple import summarize
+
+
+def report_stream(path_or_dash: str, as_json: bool) -> int:
+    """Summarize the file (`-` is stdin) on stdout, as UTF-8 in any locale; return the exit code.
+
+    Six lines, or one JSON object in one line with sorted keys, in which what could hide is escaped.
+    """
+    name = "standard input" if path_or_dash == "-" else path_or_dash
+    try:
+        summary, stop = _summarize(path_or_dash, name)
+    except InputError as error:
+        return _complain(f"{error.message}; {error.fix}", 2)
+    except OSError as error:
+        return _complain(f"cannot read {visible(name)}: {_reason(error)}; name a file, or - for stdin", 2)
+    return _print((_json(summary, stop) if as_json else "\n".join(summary.lines(stop))) + "\n")
+
+
+def _summarize(path_or_dash: str, name: str) -> tuple[Summary, str]:
+    if path_or_dash != "-":
+        with open(path_or_dash, "rb") as file:
+            return summarize(file, name)
+    if sys.stdin is None:  # it was closed before the start
+        raise OSError("it is closed")
+    return summarize(sys.stdin.buffer, name)
+
+
+def _json(summary: Summary, stop: str) -> str:
+    return visible(msgspec.json.encode(summary.document(stop), order="sorted").decode())
+
+
+def _print(text: str) -> int:
+    if sys.stdout is None:  # it was closed before the start
+        return _complain("cannot write: standard output is closed; open it", 1)
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        _give_up()
+        return 1
+    except OSError as error:
+        _give_up()
+        return _complain(f"cannot write: {_reason(error)}; the report is not complete", 1)
+    return 0
+
+
+def _give_up() -> None:
+    """Let what is still buffered go nowhere: at its end Python would try once more, and complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _complain(what: str, code: int) -> int:
+    print(f"remit: {what}", file=sys.stderr)
+    return code

@@ -1,0 +1,236 @@
+"""Commands as tools: an argv template, never a shell string.
+
+The command runs in a process group of its own, with a clean environment (PATH, HOME, LANG, TZ, TMPDIR and what the
+operator writes), no standard input, and `REMIT_EFFECT_ID` for a write. Its whole group is ended at the timeout and when
+the run is cancelled. Output beyond the bound is read, counted and digested, not kept; the text says so. Bytes that are
+not UTF-8 become replacement marks, output that is not text at all is described, and both keep length and digest.
+"""
+
+import hashlib
+import os
+import re
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ..core.canon import encode
+from ..errors import Invalid
+
+PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+PASSED = ("PATH", "HOME", "LANG", "TZ", "TMPDIR")
+GRACE = 2.0
+"""Seconds between asking a command's group to end (SIGTERM) and ending it (SIGKILL)."""
+
+
+class CommandResult(msgspec.Struct, frozen=True):
+    """What a command left: text for the policy, exit code (negative: the signal), or that it timed out. `size` and
+    `digest` are of the whole standard output where the text is not exactly that."""
+
+    text: str
+    exit_code: int | None
+    timed_out: bool = False
+    size: int | None = None
+    digest: str | None = None
+
+
+def command_schema(argv: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of an argv template: each placeholder is required text. One that is a whole element of argv
+    must not begin with `-`, so that a value cannot become an option."""
+    fields: dict[str, dict[str, Any]] = {}
+    for element in argv:
+        for name in PLACEHOLDER.findall(element):
+            alone = element == f"{{{name}}}"
+            pattern = (
+                r"^([^\-\x00][^\x00]*)?$"
+                if alone or ("pattern" in fields.get(name, {}) and fields[name]["pattern"][3] == "^")
+                else r"^[^\x00]*$"
+            )
+            fields[name] = {"type": "string", "pattern": pattern}
+    return {"type": "object", "properties": fields, "required": sorted(fields), "additionalProperties": False}
+
+
+class Command:
+    """Runs one argv template."""
+
+    asynchronous = False
+    blocking = True
+
+    def __init__(
+        self,
+        argv: tuple[str, ...],
+        *,
+        cwd: str | None,
+        env: dict[str, str],
+        pass_env: tuple[str, ...],
+        output_bytes: int,
+    ) -> None:
+        found = []
+        if not argv or not all(isinstance(element, str) and "\0" not in element for element in argv) or not argv[0]:
+            found.append(f"command: must be a list of texts, the program first, not {list(argv)!r}")
+        elif PLACEHOLDER.search(argv[0]):
+            found.append("command[0]: the program must be written out, not taken from an argument")
+        if isinstance(output_bytes, bool) or not isinstance(output_bytes, int) or output_bytes < 256:
+            found.append(f"output_bytes: must be a whole number of at least 256, not {output_bytes!r}")
+        if found:
+            raise Invalid("command", found)
+        self.argv, self.cwd, self.env, self.pass_env, self.output_bytes = (
+            argv,
+            cwd,
+            env,
+            pass_env,
+            output_bytes,
+        )
+        self.source = {"argv": list(argv), "env": dict(env), "pass_env": list(pass_env)}
+
+    def __call__(self, args: dict[str, Any], effect_id: str | None, timeout: float | None, /) -> CommandResult:
+        environment = {name: os.environ[name] for name in (*PASSED, *self.pass_env) if name in os.environ}
+        environment.update(self.env)
+        if effect_id is not None:
+            environment["REMIT_EFFECT_ID"] = effect_id
+        return run_command(
+            fill(self.argv, args), cwd=self.cwd, env=environment, timeout=timeout, keep=self.output_bytes
+        )
+
+
+def fill(argv: Sequence[str], args: Mapping[str, Any]) -> list[str]:
+    """Return argv with its placeholders filled: text as it is, other values as canonical JSON."""
+
+    def value(match: re.Match[str]) -> str:
+        given = args[match[1]]
+        return given if isinstance(given, str) else encode(given).decode()
+
+    return [PLACEHOLDER.sub(value, element) for element in argv]
+
+
+def run_command(
+    argv: Sequence[str], *, cwd: str | None, env: Mapping[str, str], timeout: float | None, keep: int
+) -> CommandResult:
+    """Run argv to its end or to the timeout (seconds). A program that cannot be started is a result, not an exception."""
+    try:
+        process = subprocess.Popen(
+            list(argv), cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True, close_fds=True,
+        )  # fmt: skip
+    except (OSError, ValueError) as error:
+        return CommandResult(f"could not start {argv[0]!r}: {error}", None)
+    out, err = _Stream(keep), _Stream(keep)
+    try:
+        timed_out = _drain(process, out, err, timeout)
+    finally:
+        end_group(process)
+    return _result(process.returncode, out, err, timed_out)
+
+
+class _Stream:
+    """The kept head of one stream, with the length and digest of all of it."""
+
+    def __init__(self, keep: int) -> None:
+        self.keep = keep
+        self.head = bytearray()
+        self.size = 0
+        self.hash = hashlib.sha256()
+
+    def add(self, data: bytes) -> None:
+        self.size += len(data)
+        self.hash.update(data)
+        if len(self.head) < self.keep:
+            self.head += data[: self.keep - len(self.head)]
+
+
+def _drain(process: subprocess.Popen[bytes], out: _Stream, err: _Stream, timeout: float | None) -> bool:
+    """Read both streams until the command ends; return whether the timeout came first.
+
+    A child left behind may hold the streams open: the command's own end is what counts, then what is there is read.
+    """
+    assert process.stdout is not None and process.stderr is not None
+    deadline = None if timeout is None else time.monotonic() + timeout
+    with selectors.DefaultSelector() as selector:
+        for pipe, stream in ((process.stdout, out), (process.stderr, err)):
+            os.set_blocking(pipe.fileno(), False)
+            selector.register(pipe, selectors.EVENT_READ, stream)
+        while selector.get_map():
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                return True
+            ended = process.poll() is not None
+            ready = selector.select(0 if ended else min(left, 0.05) if left is not None else 0.05)
+            if ended and not ready:
+                return False
+            for key, _ in ready:
+                data = os.read(key.fd, 65_536)
+                if data:
+                    key.data.add(data)
+                else:
+                    selector.unregister(key.fileobj)
+    while process.poll() is None:
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            return True
+        try:
+            process.wait(left)
+        except subprocess.TimeoutExpired:
+            return True
+    return False
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End what is left of the command's process group, first by asking."""
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+    if _signal(process.pid, signal.SIGTERM):
+        deadline = time.monotonic() + GRACE
+        while time.monotonic() < deadline and (process.poll() is None or _signal(process.pid, 0)):
+            time.sleep(0.01)
+        _signal(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _signal(group: int, number: int) -> bool:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def _result(code: int, out: _Stream, err: _Stream, timed_out: bool) -> CommandResult:
+    text, exact = _text(out)
+    errors, _ = _text(err)
+    parts = [
+        text,
+        f"[standard error]\n{errors}" if errors else "",
+        f"[exit code {code}]" if code and not timed_out else "",
+    ]
+    return CommandResult(
+        "\n".join(part for part in parts if part),
+        code,
+        timed_out,
+        None if exact else out.size,
+        None if exact else "sha256:" + out.hash.hexdigest(),
+    )
+
+
+def _text(stream: _Stream) -> tuple[str, bool]:
+    """Return a stream's text, and whether it is exactly what the command wrote."""
+    head = bytes(stream.head)
+    cut = stream.size > len(head)
+    if cut:  # not in the middle of a character
+        for back in range(1, 4):
+            if len(head) >= back and head[-back] >= 0xC0:
+                wanted = 2 + (head[-back] >= 0xE0) + (head[-back] >= 0xF0)
+                head = head[:-back] if wanted > back else head
+                break
+    text = head.decode(errors="replace")
+    exact = not cut and text.encode() == head
+    if text.count("�") * 10 > len(text) or text.count("\0") * 10 > len(text):
+        if len(text) > 16:
+            return f"[{stream.size} bytes that are not text, sha256:{stream.hash.hexdigest()}]", False
+    if cut:
+        text += f"\n[cut: {len(head)} of {stream.size} bytes shown, sha256:{stream.hash.hexdigest()} of all]"
+    return text, exact
