@@ -5,7 +5,7 @@ UV_VERSION := 0.13.9
 PIP := -m pip --disable-pip-version-check --no-input
 IN := .venv/bin/python
 
-.PHONY: help demo test bench lint format pins clean
+.PHONY: help demo test bench lint format docs pins clean
 
 help:
 	@echo 'make demo    install into .venv, then watch a governed agent fix a bug'
@@ -13,6 +13,7 @@ help:
 	@echo 'make bench   measure speed and memory'
 	@echo 'make lint    ruff and mypy alone'
 	@echo 'make format  put the code in the one format'
+	@echo 'make docs    render the pages that are made of data'
 	@echo 'make pins    compile requirements/ from pyproject.toml (UPGRADE=1 for newer releases)'
 	@echo 'make clean   remove what the targets above made, .venv included'
 
@@ -33,6 +34,9 @@ lint: .venv/installed
 format: .venv/installed
 	$(IN) -m ruff check --fix .
 	$(IN) -m ruff format .
+
+docs: .venv/installed
+	$(IN) docs/render.py
 
 # The stamp holds the folder's name: an environment that was moved or copied would run the old folder's code.
 ifneq ($(shell cat .venv/pinned 2>/dev/null),$(shell pwd -P))

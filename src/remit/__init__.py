@@ -1,10 +1,12 @@
 """remit: the part of an AI agent that its owner owns. The public names, each loaded when it is first used."""
 
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # as in typing, whose import would double the time that `remit --version` takes
+
 if TYPE_CHECKING:
+    from typing import Any
+
     from .core.context import Context as Context
     from .core.remit import Remit as Remit
     from .core.reply import Call as Call
@@ -33,7 +35,7 @@ __all__ = [  # noqa: RUF022 - in the order of use
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'remit' has no attribute {name!r}")

@@ -85,9 +85,7 @@ def test_the_output_is_utf_8_in_any_locale(locale: dict[str, str], flags: list[s
     assert (done.returncode, done.stdout, done.stderr) == (0, then.encode(), b"")
 
 
-def test_bad_input_prints_one_line_on_stderr_only(
-    tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_bad_input_prints_one_line_on_stderr_only(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     path = tmp_path / "a\nb.jsonl"
     path.write_bytes(LOG.encode().replace(b'"ok"', b"null"))
     assert report_stream(str(path), False) == 2
@@ -135,9 +133,7 @@ def test_a_reader_that_has_gone_is_met_with_silence(log: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        done = subprocess.run(
-            command(log), stdout=writing, stderr=subprocess.PIPE, env=environment(), check=False
-        )
+        done = subprocess.run(command(log), stdout=writing, stderr=subprocess.PIPE, env=environment(), check=False)
     finally:
         os.close(writing)
     assert (done.returncode, done.stderr) == (1, b"")
@@ -146,9 +142,7 @@ def test_a_reader_that_has_gone_is_met_with_silence(log: Path) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 def test_output_that_cannot_be_written_is_said(log: Path) -> None:
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            command(log), stdout=full, stderr=subprocess.PIPE, env=environment(), check=False
-        )
+        done = subprocess.run(command(log), stdout=full, stderr=subprocess.PIPE, env=environment(), check=False)
     assert done.returncode == 1
     assert done.stderr == b"remit: cannot write: No space left on device; the report is not complete\n"
 
@@ -175,7 +169,5 @@ def test_a_good_file_is_read_without_heavy_imports(log: Path) -> None:
         + PROGRAM.replace("sys.exit(", "code = ").replace(" > 2))", " > 2)")
         + "print(sorted({'asyncio', 'click', 'json', 'rich'} & (set(sys.modules) - before)), code)"
     )
-    done = subprocess.run(
-        command(log, program=program), capture_output=True, env=environment(), check=False, text=True
-    )
+    done = subprocess.run(command(log, program=program), capture_output=True, env=environment(), check=False, text=True)
     assert done.stdout.splitlines()[-1:] == ["[] 0"], done.stderr

@@ -75,9 +75,7 @@ def test_a_run_without_events() -> None:
             "slowest: b (9007199254741.0 s)",
             id="integers that no double holds are compared exactly",
         ),
-        pytest.param(
-            [("a(\n\u202e)", "a", "ok", 1)], r"slowest: a(\u000a\u202e) (0.0 s)", id="escapes in an action"
-        ),
+        pytest.param([("a(\n\u202e)", "a", "ok", 1)], r"slowest: a(\u000a\u202e) (0.0 s)", id="escapes in an action"),
         pytest.param([("日本(é😀)", "a", "ok", 1)], "slowest: 日本(é😀) (0.0 s)", id="text of any language"),
     ],
 )

@@ -41,7 +41,7 @@ def admit(value: object) -> tuple[bytes, Any]:
         raise _too_deep() from None
     except (TypeError, ValueError, OverflowError) as error:
         raise NotCanonical("args.not_json", f"is not a JSON value: {error}") from None
-    if len(raw) > MAX_BYTES or raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:
+    if len(raw) > MAX_DEPTH:  # shorter text can be neither too deep nor too large
         _check_size(raw)
     copy = _decode(raw)
     if copy != value:
@@ -56,15 +56,14 @@ def parse(text: str | bytes) -> tuple[bytes, Any]:
     """Return the canonical bytes and the value of JSON text. Raises NotCanonical."""
     try:
         data = text.encode() if isinstance(text, str) else text
-        if len(data) > MAX_BYTES or data.count(b"[") + data.count(b"{") > MAX_DEPTH:
-            _check_size(data)
-        value = _decode(data)
     except UnicodeEncodeError:
         raise NotCanonical("args.surrogate", "contains a lone surrogate, which is not text") from None
+    if len(data) > MAX_DEPTH:  # shorter text can be neither too deep nor too large
+        _check_size(data)
+    try:
+        value = _decode(data)
     except RecursionError:
         raise _too_deep() from None
-    except NotCanonical:
-        raise
     except (msgspec.DecodeError, ValueError) as error:
         raise _classify(data, error) from None
     if _as_is(value) != data:  # spacing, an escape or a number form we write otherwise, or a key given twice
@@ -98,7 +97,8 @@ GENESIS = bytes(32)
 def _check_size(data: bytes) -> None:
     if len(data) > MAX_BYTES:
         raise NotCanonical("args.too_large", f"is {len(data)} bytes of JSON; the limit is {MAX_BYTES}")
-    if _depth(data) > MAX_DEPTH:  # the callers count brackets, which can only overstate it: few values are ever walked
+    # Counting brackets is cheap and can only overstate the depth, so few values are ever walked.
+    if data.count(b"[") + data.count(b"{") > MAX_DEPTH and _depth(data) > MAX_DEPTH:
         raise _too_deep()
 
 

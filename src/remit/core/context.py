@@ -25,7 +25,8 @@ class ToolView(NamedTuple):
 class Context(msgspec.Struct, frozen=True, gc=False):
     """One request: the task, what was observed, what else was said, the permitted tools, and what remains.
 
-    `turn` counts from 1; what is left of a limit that was lifted is infinite. In the last turn of a remit with `last_turn`, `last` is true and `tools` is empty.
+    `turn` counts from 1; what is left of a limit that was lifted is infinite. In the last turn of a remit with
+    `last_turn`, `last` is true and `tools` is empty.
     """
 
     task: str
@@ -57,11 +58,5 @@ def context(run: Run, turn: int, tools: tuple[ToolView, ...]) -> Context:
         () if last else tools,
         rules.turns - turn,
         rules.calls - run.started,
-        seconds_left(run),
+        (rules.seconds_us - run.working_us) / 1e6,
     )
-
-
-def seconds_left(run: Run) -> float:
-    """Return what remains of the working time, in seconds."""
-    left = run.rules.seconds_us - run.working_us
-    return left / 1e6 if left > 0 else 0.0

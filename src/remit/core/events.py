@@ -1,7 +1,7 @@
 """What happened in a run, as past-tense frozen values. State is a fold of these (run.py); a record holds several.
 
 Ids and times are given to an event, never made inside it. `us` is a duration in integer microseconds; `call` is the
-run's own id of a call (`c1`, `c2`, …), `ref` the id the policy gave it. Fields at their default are left out of the log.
+run's own id of a call (`c1`, `c2`, …), `ref` the id the policy gave it. Fields at their default stay out of the log.
 """
 
 from typing import Any, Literal
@@ -58,7 +58,7 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     poll: int | None = None
 
 
-class Began(Event, kw_only=True):
+class Began(Event, frozen=True, kw_only=True):
     """The run began: its task, its remit (document and digest), its tools, and on whose behalf."""
 
     task: str
@@ -73,7 +73,7 @@ class Began(Event, kw_only=True):
     format: int = 1
 
 
-class Asked(Event, kw_only=True):
+class Asked(Event, frozen=True, kw_only=True):
     """A request for turn `turn` is about to leave the process; tokens and micro-dollars are what is reserved for its
     reply. A policy that only computes sends no request: its turn is on record with its reply."""
 
@@ -83,7 +83,7 @@ class Asked(Event, kw_only=True):
     microusd: int = 0
 
 
-class AttemptFailed(Event, kw_only=True):
+class AttemptFailed(Event, frozen=True, kw_only=True):
     """A request brought no reply: `kind` is the failure's kind; `backoff_us` was waited before the next attempt."""
 
     kind: str
@@ -92,7 +92,7 @@ class AttemptFailed(Event, kw_only=True):
     backoff_us: int = 0
 
 
-class Replied(Event, kw_only=True):
+class Replied(Event, frozen=True, kw_only=True):
     """The policy's reply to turn `turn` arrived. What it proposed follows as events of its own."""
 
     turn: int
@@ -106,7 +106,7 @@ NO_ARGS = msgspec.Raw()
 """Stands in a proposal whose arguments were unusable."""
 
 
-class Proposed(Event, kw_only=True):
+class Proposed(Event, frozen=True, kw_only=True):
     """A call was proposed: canonical `args`, or as `text` what was sent in their place and could not be used."""
 
     call: str
@@ -117,21 +117,21 @@ class Proposed(Event, kw_only=True):
     edit_of: str | None = None
 
 
-class Rejected(Event, kw_only=True):
+class Rejected(Event, frozen=True, kw_only=True):
     """A reply without a usable proposal was returned to the policy. `code` names the refusal."""
 
     code: str
     text: str
 
 
-class Allowed(Event, kw_only=True):
+class Allowed(Event, frozen=True, kw_only=True):
     """The call may start; `rule` allowed it."""
 
     call: str
     rule: str
 
 
-class Held(Event, kw_only=True):
+class Held(Event, frozen=True, kw_only=True):
     """The call waits for a person; `rule` held it, `digest` is what a decision is bound to (G3)."""
 
     call: str
@@ -139,7 +139,7 @@ class Held(Event, kw_only=True):
     digest: str
 
 
-class Refused(Event, kw_only=True):
+class Refused(Event, frozen=True, kw_only=True):
     """A rule refused the call."""
 
     call: str
@@ -147,8 +147,8 @@ class Refused(Event, kw_only=True):
     reason: str
 
 
-class Approved(Event, kw_only=True):
-    """A person said yes to exactly this held call. `claim` says how we know who: `self` is the login at the terminal."""
+class Approved(Event, frozen=True, kw_only=True):
+    """A person said yes to exactly this held call. `claim` says how we know who: `self` is the login at a terminal."""
 
     call: str
     by: str
@@ -156,7 +156,7 @@ class Approved(Event, kw_only=True):
     digest: str
 
 
-class Denied(Event, kw_only=True):
+class Denied(Event, frozen=True, kw_only=True):
     """A person said no to the held call."""
 
     call: str
@@ -165,7 +165,7 @@ class Denied(Event, kw_only=True):
     reason: str = ""
 
 
-class Edited(Event, kw_only=True):
+class Edited(Event, frozen=True, kw_only=True):
     """A person changed the held call: `into` is the new call, judged and shown as what it is."""
 
     call: str
@@ -174,7 +174,7 @@ class Edited(Event, kw_only=True):
     into: str
 
 
-class Started(Event, kw_only=True):
+class Started(Event, frozen=True, kw_only=True):
     """The call is about to run. A write carries its effect id, the same on every try; `try_` counts from 1."""
 
     call: str
@@ -182,13 +182,13 @@ class Started(Event, kw_only=True):
     number: int = 1
 
 
-class Interrupted(Event, kw_only=True):
+class Interrupted(Event, frozen=True, kw_only=True):
     """The process died while a repeatable read ran; it may start again."""
 
     call: str
 
 
-class Unsettled(Event, kw_only=True):
+class Unsettled(Event, frozen=True, kw_only=True):
     """A write's outcome is unknown: a crash, a timeout, a lost connection or an exception while it ran."""
 
     call: str
@@ -196,7 +196,7 @@ class Unsettled(Event, kw_only=True):
     us: int = 0
 
 
-class Settled(Event, kw_only=True):
+class Settled(Event, frozen=True, kw_only=True):
     """An uncertain write was settled: by its `probe`, a `late` result or a `person` (`by`)."""
 
     call: str
@@ -206,7 +206,7 @@ class Settled(Event, kw_only=True):
     note: str = ""
 
 
-class Observed(Event, kw_only=True):
+class Observed(Event, frozen=True, kw_only=True):
     """The one observation the policy gets for the call. `code` names a refusal; `size` and `digest` are of the whole
     result where `text` is a part of it or describes it."""
 
@@ -220,21 +220,21 @@ class Observed(Event, kw_only=True):
     digest: str | None = None
 
 
-class Nudged(Event, kw_only=True):
+class Nudged(Event, frozen=True, kw_only=True):
     """The policy was told once that it repeats itself, before the stuck rule stops it."""
 
     call: str
     text: str
 
 
-class Answered(Event, kw_only=True):
+class Answered(Event, frozen=True, kw_only=True):
     """A non-empty final answer was accepted."""
 
     text: str
     claims: list[dict[str, str]] = []
 
 
-class Checked(Event, kw_only=True):
+class Checked(Event, frozen=True, kw_only=True):
     """Check number `check` of the final answer ran, independent of the policy."""
 
     check: int
@@ -244,34 +244,34 @@ class Checked(Event, kw_only=True):
     us: int = 0
 
 
-class CancelRequested(Event, kw_only=True):
+class CancelRequested(Event, frozen=True, kw_only=True):
     """Somebody asked for the run to end."""
 
     by: str
 
 
-class Messaged(Event, kw_only=True):
+class Messaged(Event, frozen=True, kw_only=True):
     """A person added a message to the context."""
 
     by: str
     text: str
 
 
-class Resumed(Event, kw_only=True):
+class Resumed(Event, frozen=True, kw_only=True):
     """A process took the run over, with this epoch."""
 
     owner: str
     epoch: int
 
 
-class GapAccepted(Event, kw_only=True):
+class GapAccepted(Event, frozen=True, kw_only=True):
     """The operator went on over damage in the log."""
 
     by: str
     detail: str
 
 
-class Ended(Event, kw_only=True):
+class Ended(Event, frozen=True, kw_only=True):
     """The run came to its one end. `reason` completes the status; `grade` is set where an answer was checked."""
 
     status: Status
@@ -280,9 +280,9 @@ class Ended(Event, kw_only=True):
 
 
 AnyEvent = (
-    Began | Asked | AttemptFailed | Replied | Proposed | Rejected | Allowed | Held | Refused | Approved | Denied | Edited
-    | Started | Interrupted | Unsettled | Settled | Observed | Nudged | Answered | Checked | CancelRequested | Messaged
-    | Resumed | GapAccepted | Ended
+    Began | Asked | AttemptFailed | Replied | Proposed | Rejected | Allowed | Held | Refused | Approved | Denied
+    | Edited | Started | Interrupted | Unsettled | Settled | Observed | Nudged | Answered | Checked | CancelRequested
+    | Messaged | Resumed | GapAccepted | Ended
 )  # fmt: skip
 
 encode_events = msgspec.json.Encoder().encode

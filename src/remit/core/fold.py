@@ -144,7 +144,8 @@ def _call(run: Run, call: str, table: Table) -> OpenCall:
 
 
 def _allowed(run: Run, e: Allowed) -> None:
-    _call(run, e.call, _ALLOWED)
+    call = run.open.get(e.call) or _call(run, e.call, _ALLOWED)
+    call.phase = _ALLOWED[call.phase]
 
 
 def _held(run: Run, e: Held) -> None:
@@ -186,9 +187,11 @@ def _edited(run: Run, e: Edited) -> None:
 
 
 def _started(run: Run, e: Started) -> None:
-    call = _call(run, e.call, _STARTED)
+    call = run.open.get(e.call) or _call(run, e.call, _STARTED)
+    call.phase = _STARTED[call.phase]
+    tool = call.tool
     run.started += 1
-    run.started_by_tool[call.tool] = run.started_by_tool.get(call.tool, 0) + 1
+    run.started_by_tool[tool] = run.started_by_tool.get(tool, 0) + 1
     call.effect_id = e.effect_id
     call.number = e.number
 

@@ -7,9 +7,12 @@ a barrier says so, and only then acts. A verdict names its rule.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from ..errors import PolicyError
 from . import budget
 from .authorize import authorize
+from .canon import encode
 from .events import (
     Allowed,
     AnyEvent,
@@ -18,6 +21,7 @@ from .events import (
     AttemptFailed,
     Denied,
     Ended,
+    Finish,
     ObservationStatus,
     Observed,
     Proposed,
@@ -26,6 +30,7 @@ from .events import (
     Replied,
     Started,
     Unsettled,
+    Usage,
 )  # fmt: skip
 from .hold import bound, hold
 from .parse import invalid, read_call, read_final, shape
@@ -54,15 +59,21 @@ def reply(run: Run, tools: Tools, said: object, turn: int, us: int) -> Iterator[
     Each event must be taken into the state before the next is asked for: so a proposal is on record when a guard that
     judges it fails. Raises PolicyError for a bug in the policy.
     """
-    whole = _as_reply(said)
-    finish, items = whole.finish, whole.items
-    yield Replied(turn=turn, us=us, finish=finish, usage=whole.usage, raw=whole.raw)
+    items: Sequence[Call | Final]
+    finish: Finish = "stop"
+    if isinstance(said, (Call, Final)):
+        items = (said,)
+        yield Replied(turn=turn, us=us)
+    else:
+        whole = _checked(said)
+        items, finish = whole.items, whole.finish
+        yield Replied(turn=turn, us=us, finish=finish, usage=whole.usage, raw=whole.raw)
     if finish == "refusal" or finish == "filter":
         yield from _set_aside(run, items, None)
         return
     if finish == "end" and not items:
         return
-    wrong = shape(items, run.remit.parallel, turn == run.rules.last_turn)
+    wrong = None if len(items) == 1 and turn != run.rules.last_turn else shape(items, run.remit.parallel)
     if wrong is not None:
         yield from _set_aside(run, items, wrong) or [Rejected(code=wrong[0], text=wrong[1])]
         return
@@ -77,20 +88,25 @@ def reply(run: Run, tools: Tools, said: object, turn: int, us: int) -> Iterator[
         if problem is not None:
             yield problem
             continue
-        for event in judge(run, tools, run.open[proposed.call], args):
-            yield event
+        yield from judge(run, tools, run.open[proposed.call], args)
 
 
-def _as_reply(said: object) -> Reply:
-    kind = type(said)
-    if kind is Call or kind is Final:
-        return Reply((said,))  # type: ignore[arg-type]
-    if isinstance(said, Reply) and all(isinstance(item, Call | Final) for item in said.items):
-        return said
-    raise PolicyError(
-        f"the policy returned {kind.__name__}, which is not a reply",
-        fix="return a Call, a Final, or a Reply with a sequence of those",
-    )
+def _checked(said: object) -> Reply:
+    """Return a reply that can be recorded. Raises PolicyError for anything else."""
+    if not isinstance(said, Reply):
+        raise PolicyError(f"the policy returned {type(said).__name__}, which is not a reply", fix=_REPLY_FORM)
+    try:
+        msgspec.convert(msgspec.to_builtins([said.finish, said.usage]), tuple[Finish, Usage | None])
+        sound = all(isinstance(item, Call | Final) for item in said.items)
+        encode(said.raw)
+    except (TypeError, ValueError) as error:
+        raise PolicyError(f"the policy's reply cannot be recorded: {error}", fix=_REPLY_FORM) from error
+    if not sound:
+        raise PolicyError("the policy's reply has an item that is neither a call nor a final", fix=_REPLY_FORM)
+    return said
+
+
+_REPLY_FORM = "return a Call, a Final, or Reply(items, raw=JSON, usage=Usage or None, finish=one of its names)"
 
 
 def _set_aside(run: Run, items: Sequence[Call | Final], wrong: tuple[str, str] | None) -> list[AnyEvent]:

@@ -1,8 +1,8 @@
 """The legal moves of a run and of a call, as data. What is absent is illegal.
 
-Two small machines. The *run* asks, acts on a reply, checks an answer and ends. While it is `acting`, each open call goes
-through the *call* machine; when the last one is closed by its observation, the run is `ready` again. A phase belongs
-here only if it changes what may happen next; counters and texts belong to run.py.
+Two small machines. The *run* asks, acts on a reply, checks an answer and ends. While it is `acting`, each open call
+goes through the *call* machine; when the last one is closed by its observation, the run is `ready` again. A phase
+belongs here only if it changes what may happen next; counters and texts belong to run.py.
 """
 
 from collections.abc import Mapping

@@ -20,9 +20,9 @@ SHOWN = 2_000
 def read_call(call: Call, number: int) -> tuple[Proposed, Any, Observed | None]:
     """Read one call, as call `c<number>` of the run: its proposal, its arguments and, if it cannot be used, why."""
     name, tool, ref = f"c{number}", call.tool, call.id
-    if ref is not None and not (isinstance(ref, str) and _is_text(ref)):
+    if ref is not None and not _is_text(ref):
         ref = None
-    if not isinstance(tool, str) or not (tool.isascii() or _is_text(tool)):
+    if type(tool) is not str or not (tool.isascii() or _is_text(tool)):
         return _unusable(name, ref, quote(tool), call.args, "call.not_text", "the tool's name is not text")
     try:
         raw, args = _arguments(call.args)
@@ -54,14 +54,14 @@ def invalid(call: str, code: str, text: str) -> Observed:
 
 def read_final(final: Final, finish: str) -> Answered | Rejected:
     """Read a final answer: non-empty text, whole, with claims of a known form."""
-    if not (isinstance(final.text, str) and _is_text(final.text)):
+    if not _is_text(final.text):
         return Rejected(code="final.not_text", text="the answer is not text")
     if not final.text.strip():
         return Rejected(code="final.empty", text="the answer is empty")
     if finish == "length":
         return Rejected(code="final.truncated", text="the answer was cut off at the reply's length limit")
-    claims = final.claims
-    if isinstance(claims, str) or not isinstance(claims, list | tuple) or not all(_is_claim(claim) for claim in claims):
+    claims: object = final.claims
+    if not isinstance(claims, list | tuple) or not all(_is_claim(claim) for claim in claims):
         return Rejected(code="final.claims", text='a claim must be {"cites": CALL, "quote": TEXT} or {"effect": TOOL}')
     return Answered(text=final.text, claims=[dict(claim) for claim in claims])
 
@@ -70,14 +70,12 @@ def _is_claim(claim: object) -> bool:
     return (
         isinstance(claim, Mapping)
         and set(claim) in ({"cites", "quote"}, {"effect"})
-        and all(isinstance(value, str) and value and _is_text(value) for value in claim.values())
+        and all(value and _is_text(value) for value in claim.values())
     )
 
 
-def shape(items: Sequence[Call | Final], parallel: str, last: bool) -> tuple[str, str] | None:
-    """Return why the reply as a whole cannot be used: (code, sentence), or None."""
-    if len(items) == 1 and not last:
-        return None
+def shape(items: Sequence[Call | Final], parallel: str) -> tuple[str, str] | None:
+    """Return why several items, none, or an only call in the last turn cannot be used: (code, sentence), or None."""
     calls = sum(isinstance(item, Call) for item in items)
     finals = len(items) - calls
     if calls and finals:
@@ -86,16 +84,19 @@ def shape(items: Sequence[Call | Final], parallel: str, last: bool) -> tuple[str
         return "reply.several_finals", f"{finals} final answers: send one"
     if calls > 1 and parallel == "refuse":
         return "reply.several_calls", f"{calls} calls in one reply: send one"
-    if calls and last:
+    if calls:
         return "call.last_turn", "this was the last turn, kept for the final answer: no tool may be called"
-    if not items:
+    if not finals:
         return "reply.empty", "the reply has neither a call nor a final answer"
     return None
 
 
-def _is_text(text: str) -> bool:
+def _is_text(value: object) -> bool:
+    """Is this text that a log can hold? The types are a policy's promise, and no promise is trusted."""
+    if not isinstance(value, str):
+        return False
     try:
-        text.encode()
+        value.isascii() or value.encode()
     except UnicodeEncodeError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""The remit: the frozen document of what one run may do. Its digest, with the tools' declarations, is in the first record."""
+"""The remit: the frozen document of what one run may do. Its digest, with the tools' declarations, is in the log."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -12,7 +12,7 @@ from .canon import NotCanonical, admit, digest, encode
 from .spec import ToolSpec
 
 Scope: TypeAlias = Literal["any"] | Mapping[str, Literal["any"] | Sequence[Any]]
-"""`any` arguments, or per argument `any` value or a list of exact values. An argument that is not written is refused."""
+"""`any` arguments, or per argument `any` value or a list of exact values. What is not written is refused."""
 Gate: TypeAlias = Literal["allow", "hold", "deny"]
 CheckRule: TypeAlias = Literal["cites", "effect"] | Mapping[str, Any] | Callable[..., Any]
 
@@ -81,7 +81,9 @@ def load(document: Mapping[str, Any]) -> Remit:
 
     There, `"none"` and null lift a limit. Raises Invalid with every mistake, unknown keys and near names included.
     """
-    data = {key: None if key in _LIFTABLE and value == "none" else value for key, value in document.items()}
+    data: dict[str, Any] = {
+        key: None if key in _LIFTABLE and value == "none" else value for key, value in document.items()
+    }
     found = problems(data)
     if found:
         raise Invalid("remit", found)

@@ -100,10 +100,10 @@ class Run:
     frozen values. `at` and `began_at` are microseconds since 1970 UTC, from the records; `seq` counts records."""
 
     __slots__ = (
-        "answer", "at", "attempt", "backoff_us", "began", "began_at", "cancelled_by", "checked", "claims",
-        "deadline", "ended", "epoch", "halt", "id", "invalid", "invalid_turn", "loop", "notices", "observations", "open", "phase", "polls",
-        "proposed", "refusals", "remit", "repeats", "rules", "seq", "started", "started_by_tool", "succeeded", "tokens", "turns",
-        "waiting_us", "working_us",
+        "answer", "at", "attempt", "backoff_us", "began", "began_at", "cancelled_by", "checked", "claims", "deadline",
+        "ended", "epoch", "halt", "id", "invalid", "invalid_turn", "loop", "notices", "observations", "open", "phase",
+        "polls", "proposed", "refusals", "remit", "repeats", "rules", "seq", "started", "started_by_tool", "succeeded",
+        "tokens", "turns", "waiting_us", "working_us",
     )  # fmt: skip
 
     began: Began

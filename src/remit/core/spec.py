@@ -21,8 +21,8 @@ class ToolSpec:
     """
 
     __slots__ = (
-        "_declared", "consequential", "description", "effect", "idempotent", "name", "poll", "problem", "schema", "shown",
-        "source", "timeout", "typed", "writes",
+        "_declared", "consequential", "description", "effect", "idempotent", "name", "poll", "problem", "schema",
+        "shown", "source", "timeout", "typed", "writes",
     )  # fmt: skip
 
     def __init__(

@@ -2,8 +2,8 @@
 
 *plain*: one pair has occurred `threshold` times in the run.
 
-*progress*: pairs are counted since the last write that succeeded, for until then nothing can have changed by the agent's
-doing. The same success `threshold` times is stuck; the same error (or time-out) one time sooner. A tool declared
+*progress*: pairs are counted since the last write that succeeded, for until then nothing can have changed by what
+the agent does. The same success `threshold` times is stuck; the same error (or time-out) one time sooner. A tool with
 `poll = N` may return the same result N times. A cycle of up to six pairs that repeats `threshold` times is stuck even
 if it contains writes, which the counting would forgive. The policy is told once before it is stopped.
 """

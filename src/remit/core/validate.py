@@ -16,8 +16,13 @@ class ArgumentError(msgspec.Struct, frozen=True):
     text: str
 
 
-CODES = {"required": "args.missing", "additionalProperties": "args.unexpected", "unevaluatedProperties": "args.unexpected",
-         "type": "args.type", "x-whole": "args.type"}  # fmt: skip
+CODES = {
+    "required": "args.missing",
+    "additionalProperties": "args.unexpected",
+    "unevaluatedProperties": "args.unexpected",
+    "type": "args.type",
+    "x-whole": "args.type",
+}
 
 
 class Validator:

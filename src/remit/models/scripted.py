@@ -1,4 +1,4 @@
-"""A script as a policy: the N-th turn proposes the N-th item. Its position is the turn, so the log alone remembers it."""
+"""A script as a policy: the N-th turn proposes the N-th item, so that the log alone remembers its position."""
 
 from collections.abc import Iterable
 
@@ -17,7 +17,7 @@ class ScriptedPolicy:
         wrong = [
             f"script[{n}]: must be a Call, a Final or a Reply, not {item!r}"
             for n, item in enumerate(self._script)
-            if not isinstance(item, Call | Final | Reply)
+            if type(item) not in (Call, Final, Reply)
         ]
         if wrong:
             raise Invalid("scripted policy", wrong)

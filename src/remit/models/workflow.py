@@ -25,7 +25,7 @@ class Workflow:
         wrong = [
             f"steps[{n}]: must be a Call, a Final or a function, not {step!r}"
             for n, step in enumerate(self._steps)
-            if not (isinstance(step, Call | Final) or callable(step))
+            if type(step) not in (Call, Final) and not callable(step)
         ]
         if wrong:
             raise Invalid("workflow", wrong)

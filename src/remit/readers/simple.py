@@ -54,8 +54,8 @@ def summarize(
     reading = _Reading(name, longest)
     mark = _BOM
     while data := stream.read(chunk):
-        if not data.endswith(b"\n"):  # go on to the end of the line, or beyond what a line may have
-            data += stream.readline(longest + 2)
+        if not data.endswith(b"\n"):  # go on to the end of the line, or until it is too long even without a mark
+            data += stream.readline(longest + len(_BOM))
         data, mark = data.removeprefix(mark), b""
         reading.take(data if data.endswith(b"\n") else data + b"\n", quick)
     return reading.summary, reading.end()

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import msgspec
 
@@ -14,9 +14,10 @@ from ..core.events import Began, Grade, Record, Status
 from ..core.remit import Remit, mismatches
 from ..core.run import Observation, Run
 from ..core.todo import resting
-from ..errors import InsideLoop, Invalid, StoreError
+from ..errors import InsideLoop, Invalid
 from ..tools.toolbox import Toolbox
 from .clock import SystemClock
+from .heart import Heart
 from .identity import new_run_id, process_owner
 from .loop import Driver, Watcher
 from .ports import Asker, Clock, Policy, Store
@@ -54,20 +55,42 @@ class Outcome:
         return tuple(self._read())
 
 
-def run(task: str, *, policy: Policy, remit: Remit, tools: Toolbox, **options: Any) -> Outcome:
-    """Run one task to its rest and return the outcome; options as in `arun`.
+class Options(TypedDict, total=False):
+    """What `run` and `arun` take beside task, policy, remit and tools.
 
-    Needs no event loop unless the policy or a permitted tool is asynchronous. Raises InsideLoop where one runs.
+    `principal` is who the run acts for, `subject` whom it is about, `parent` the run that started it; they are the
+    caller's, and no policy sees them. Without a `store` the log is in memory. `ask` asks a person about a held call at
+    once; without it the run rests as `awaiting_approval`. `watch` is called with each event once it is durable.
+    `agent_file` is where relative paths of checks start. `clock` and `run_id` are for tests.
     """
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is not None and asyncio._get_running_loop() is not None:
-        raise InsideLoop("run() was called inside a running event loop", fix="use `await arun(…)` there")
-    if _asynchronous(policy, remit, tools):
-        import asyncio as loops
 
-        return loops.run(arun(task, policy=policy, remit=remit, tools=tools, **options))
-    driver = begin(task, policy=policy, remit=remit, tools=tools, **options)
-    coroutine = finish(driver)
+    principal: str | None
+    subject: str | None
+    parent: str | None
+    store: Store | None
+    ask: Asker | None
+    watch: Watcher | None
+    agent_file: str | None
+    clock: Clock | None
+    run_id: str | None
+
+
+def run(task: str, *, policy: Policy, remit: Remit, tools: Toolbox, **options: Unpack[Options]) -> Outcome:
+    """Run one task to its rest and return the outcome.
+
+    Needs no event loop unless the policy or a permitted tool is asynchronous. Raises Invalid before anything starts,
+    InsideLoop where an event loop runs already, StoreError where the log cannot be written, and what a policy, a read
+    or a check raised by a bug, after recording it.
+    """
+    if _loop_runs():
+        raise InsideLoop("run() was called inside a running event loop", fix="use `await arun(…)` there")
+    if inspect.iscoroutinefunction(policy.propose) or any(
+        tools.runners[name].asynchronous for name in remit.tools if name in tools
+    ):
+        import asyncio
+
+        return asyncio.run(arun(task, policy=policy, remit=remit, tools=tools, **options))
+    coroutine = finish(begin(task, policy, remit, tools, options, loop=False))
     try:
         coroutine.send(None)
     except StopIteration as done:
@@ -77,82 +100,68 @@ def run(task: str, *, policy: Policy, remit: Remit, tools: Toolbox, **options: A
     raise InsideLoop("something in this run waits for an event loop", fix="use `await arun(…)`")
 
 
-async def arun(
-    task: str, *, policy: Policy, remit: Remit, tools: Toolbox, principal: str | None = None, subject: str | None = None,
-    parent: str | None = None, store: Store | None = None, ask: Asker | None = None, watch: Watcher | None = None,
-    agent_file: str | None = None, clock: Clock | None = None, run_id: str | None = None,
-) -> Outcome:  # fmt: skip
-    """Run one task to its rest and return the outcome.
-
-    `principal` is who the run acts for, `subject` whom it is about, `parent` the run that started it; they are the
-    caller's, and no policy sees them. Without a `store` the log is in memory. `ask` asks a person about a held call at
-    once; without it the run rests as `awaiting_approval`. `watch` is called with each event once it is durable.
-    Raises Invalid before anything starts, StoreError where the log cannot be written, and what a policy, a read or a
-    check raised by a bug, after recording it.
-    """
-    driver = begin(
-        task, policy=policy, remit=remit, tools=tools, principal=principal, subject=subject, parent=parent, store=store,
-        ask=ask, watch=watch, agent_file=agent_file, clock=clock, run_id=run_id, loop=True,
-    )  # fmt: skip
-    return await finish(driver)
+async def arun(task: str, *, policy: Policy, remit: Remit, tools: Toolbox, **options: Unpack[Options]) -> Outcome:
+    """Run one task to its rest in the running event loop; otherwise as `run`. Cancelling the task cancels the run."""
+    return await finish(begin(task, policy, remit, tools, options, loop=True))
 
 
-def _asynchronous(policy: Policy, remit: Remit, tools: Toolbox) -> bool:
-    return inspect.iscoroutinefunction(policy.propose) or any(
-        tools.runners[name].asynchronous for name in remit.tools if name in tools
-    )
+def _loop_runs() -> bool:
+    asyncio = sys.modules.get("asyncio")  # where nobody imported it, no loop runs
+    if asyncio is None:
+        return False
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
-def begin(
-    task: str, *, policy: Policy, remit: Remit, tools: Toolbox, principal: str | None = None, subject: str | None = None,
-    parent: str | None = None, store: Store | None = None, ask: Asker | None = None, watch: Watcher | None = None,
-    agent_file: str | None = None, clock: Clock | None = None, run_id: str | None = None, loop: bool = False,
-) -> Driver:  # fmt: skip
+def begin(task: str, policy: Policy, remit: Remit, tools: Toolbox, options: Options, *, loop: bool) -> Driver:
     """Check everything that can be checked before a run, claim it, and note its beginning."""
     found = mismatches(remit, tools)
-    if not isinstance(task, str) or not task.strip():
-        found.append("task: must be non-empty text")
-    if found:
-        raise Invalid("run", found)
+    names: dict[str, Any] = {key: options.get(key) for key in ("principal", "subject", "parent", "agent_file")}
+    for key, text in {"task": task, **names}.items():
+        found += [f"{key}: must be text, not {text!r}"] if text is not None and not _is_text(text) else []
+    if found or not task.strip():
+        raise Invalid("run", found or ["task: must not be empty"])
+    store = options.get("store")
     if store is None:
         from ..stores.memory import MemoryStore
 
         store = MemoryStore()
-    clock = clock or SystemClock()
-    state = Run(run_id or new_run_id(clock.now()))
+    clock = options.get("clock") or SystemClock()
+    state = Run(options.get("run_id") or new_run_id(clock.now()))
     owner = process_owner()
-    epoch = store.claim(state.id, owner)
     driver = Driver(
-        state,
-        policy=policy,
-        tools=tools,
-        store=store,
-        clock=clock,
-        epoch=epoch,
-        ask=ask,
-        watch=watch,
-        loop=loop,
-    )
-    declared = {name: tools[name].declared for name in remit.tools}
-    document = msgspec.Raw(encode(remit.document))
-    driver.happen([Began(
-        task=task, principal=principal, subject=subject, parent=parent, remit=document, digest=remit.digest(tools),
-        tools=declared, agent_file=agent_file, owner=owner,
-    )])  # fmt: skip
+        state, policy=policy, tools=tools, store=store, clock=clock, epoch=store.claim(state.id, owner),
+        ask=options.get("ask"), watch=options.get("watch"), loop=loop,
+    )  # fmt: skip
+    driver.note(
+        Began(
+            task=task, remit=msgspec.Raw(encode(remit.document)), digest=remit.digest(tools), owner=owner,
+            tools={name: tools[name].declared for name in remit.tools}, **names,
+        )
+    )  # fmt: skip
     state.remit = remit  # the caller's own, with its Python checks; the log holds the same document
     return driver
 
 
+def _is_text(value: object) -> bool:
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
 async def finish(driver: Driver) -> Outcome:
     """Drive a run to its rest, give it up, and return its outcome."""
+    heart = Heart(driver.store, driver.run.id, driver.epoch) if driver.store.durable else None
     try:
         await driver.drive()
     finally:
-        try:
-            driver.store.release(driver.run.id, driver.epoch)
-        except StoreError:
-            if sys.exc_info()[0] is None:
-                raise
+        if heart is not None:
+            heart.stop()
+        driver.store.release(driver.run.id, driver.epoch)
     return outcome(driver.run, driver.store)
 
 

@@ -4,11 +4,15 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..core.check import PURE, Result
 from ..core.remit import CheckRule
 from ..core.run import Observation, Run
+from .execute import in_thread
+
+if TYPE_CHECKING:
+    from threading import Event
 
 TIMEOUT = 60.0
 """Seconds a command check may take if it does not say."""
@@ -25,18 +29,16 @@ class Answer(NamedTuple):
 
 
 async def run_check(rule: CheckRule, run: Run, loop: bool) -> Result:
-    """Run one check. A command or file that cannot be read fails the check; a callable that raises is a bug, and raised."""
+    """Run one check. What cannot be run or read fails the check; a callable that raises is a bug, and raised."""
     if isinstance(rule, str):
         return PURE[rule](run)  # type: ignore[no-any-return]
     assert run.began is not None
     folder = Path(run.began.agent_file).parent if run.began.agent_file else Path()
     if isinstance(rule, Mapping):
         if "command" in rule:
-            if loop:
-                import asyncio
-
-                return await asyncio.to_thread(_command, rule, folder)
-            return _command(rule, folder)
+            return await in_thread(lambda stop: _command(rule, folder, stop), "check", loop)
+        if "callable" in rule:
+            return Result(False, "is a Python check: only the program that has it can run it")
         return _file(rule, folder)
     answer = Answer(run.id, run.began.task, run.answer or "", tuple(run.claims), tuple(run.observations))
     found: Any = rule(answer)
@@ -48,16 +50,15 @@ async def run_check(rule: CheckRule, run: Run, loop: bool) -> Result:
     return Result(passed, str(detail))
 
 
-def _command(rule: Mapping[str, Any], folder: Path) -> Result:
+def _command(rule: Mapping[str, Any], folder: Path, stop: "Event | None") -> Result:
     from ..tools.commands import PASSED, run_command
 
+    limit: float = rule.get("timeout", TIMEOUT)
     environment = {name: os.environ[name] for name in PASSED if name in os.environ}
-    done = run_command(
-        rule["command"], cwd=str(folder), env=environment, timeout=rule.get("timeout", TIMEOUT), keep=2_000
-    )
+    done = run_command(rule["command"], cwd=str(folder), env=environment, timeout=limit, keep=2_000, stop=stop)
     said = f": {done.text}" if done.text else ""
     if done.timed_out:
-        return Result(False, f"did not end within {rule.get('timeout', TIMEOUT):g} seconds{said}")
+        return Result(False, f"did not end within {limit:g} seconds{said}")
     if done.exit_code is None:
         return Result(False, done.text)
     return Result(done.exit_code == 0, f"exit code {done.exit_code}{said}")

@@ -6,7 +6,7 @@ not depend on code that yields, and a thread left over must not keep the program
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -15,6 +15,10 @@ from ..core.canon import NotCanonical, admit, digest
 from ..core.events import ObservationStatus, Observed
 from ..tools.toolbox import Runner
 
+if TYPE_CHECKING:
+    from threading import Event
+
+T = TypeVar("T")
 log = logging.getLogger("remit")
 
 
@@ -28,12 +32,28 @@ async def execute(
     """Run the tool with at most `timeout` seconds and return what it returned. `loop` says whether an event loop runs.
     Raises TimedOut, and whatever the tool raises."""
     if run.asynchronous:
-        return await _with_limit(run(args, effect_id, timeout), timeout)
-    if not loop if run.blocking else timeout is None:
-        return run(args, effect_id, timeout)
-    call = _Threaded(lambda: run(args, effect_id, timeout), name)
-    limit = None if run.blocking else timeout
-    return await call.awaited(limit) if loop else call.waited(limit)
+        return await _with_limit(run(args, effect_id, timeout, None), timeout)
+    if run.blocking:
+        return await in_thread(lambda stop: run(args, effect_id, timeout, stop), name, loop)
+    if timeout is None:
+        return run(args, effect_id, timeout, None)
+    call = _Threaded(lambda: run(args, effect_id, timeout, None), name)
+    return await call.awaited(timeout) if loop else call.waited(timeout)
+
+
+async def in_thread(function: "Callable[[Event | None], T]", name: str, loop: bool) -> T:
+    """Run what blocks and stops by itself: here where no event loop runs, else in a thread. If the task is cancelled,
+    it is told to stop, and waited for: nothing it started outlives the call."""
+    if not loop:
+        return function(None)
+    from threading import Event
+
+    stop = Event()
+    call = _Threaded(lambda: function(stop), name)
+    try:
+        return await call.awaited(None)  # type: ignore[no-any-return]
+    finally:
+        call.stop(stop)
 
 
 def observe(call: str, value: Any, us: int, keep: int | None) -> tuple[Observed, bytes | None]:
@@ -73,8 +93,9 @@ def bounded(
 async def _with_limit(awaitable: Any, timeout: float | None) -> Any:
     import asyncio
 
+    limit = asyncio.timeout(timeout)
     try:
-        async with asyncio.timeout(timeout) as limit:
+        async with limit:
             return await awaitable
     except TimeoutError:
         if limit.expired():
@@ -89,6 +110,7 @@ class _Threaded:
         self._function = function
         self._name = name
         self._abandoned = False
+        self._stopped = False
 
     def _run(self, deliver: Callable[[Any, BaseException | None], object]) -> None:
         value, error = None, None
@@ -96,15 +118,22 @@ class _Threaded:
             value = self._function()
         except BaseException as raised:  # noqa: BLE001 - delivered to the waiting side, which raises it
             error = raised
-        if self._abandoned:
-            log.warning("a late result of %s, after it was given up: %r", self._name, error or value)
-        else:
+        if not self._abandoned:
             deliver(value, error)
+        elif not self._stopped:
+            log.warning("a late result of %s, after it was given up: %r", self._name, error or value)
 
     def _start(self, deliver: Callable[[Any, BaseException | None], object]) -> None:
-        import threading
+        from threading import Thread
 
-        threading.Thread(target=self._run, args=(deliver,), name=f"remit {self._name}", daemon=True).start()
+        self._thread = Thread(target=self._run, args=(deliver,), name=f"remit {self._name}", daemon=True)
+        self._thread.start()
+
+    def stop(self, event: "Event") -> None:
+        """Tell the function to stop and wait for it; what it still returns is of no interest."""
+        self._stopped = True
+        event.set()
+        self._thread.join()
 
     def waited(self, timeout: float | None) -> Any:
         """Wait for the result without an event loop."""

@@ -8,7 +8,7 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no letter
 
 
 def new_run_id(at: int) -> str:
-    """Return a new id: 9 characters of time (`at`, microseconds since 1970) and 11 of chance; it sorts by milliseconds."""
+    """Return a new id: 9 characters of time (`at`, microseconds since 1970), which it sorts by, and 11 of chance."""
     number = (at // 1000) << 55 | int.from_bytes(os.urandom(7), "big") >> 1
     return "".join(_ALPHABET[number >> shift & 31] for shift in range(95, -5, -5))
 

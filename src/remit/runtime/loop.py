@@ -1,8 +1,8 @@
 """The driver: read the to-do, commit, act, take the outcome. It decides nothing (core/judge.py and core/todo.py do).
 
 One coroutine serves both ways: where everything is plain it never suspends, and `run` steps it without an event loop.
-Events between two barriers share one record. A barrier stands before anything leaves the process: the start of a tool, a
-question to a person, a request of a remote policy; and after a write (G8).
+Events between two barriers share one record. A barrier stands before anything leaves the process: the start of a tool,
+a question to a person, a request of a remote policy; and after a write (G8).
 """
 
 import logging
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from ..core import check as checks
 from ..core import judge
 from ..core.canon import decode
-from ..core.context import ToolView, context, permitted, seconds_left
+from ..core.context import ToolView, context, permitted
 from ..core.events import AnyEvent, CancelRequested, Checked, Observed, Unsettled, encode_events
 from ..core.fold import FOLD, enter
 from ..core.recover import recover
@@ -35,7 +35,8 @@ class Driver:
     """Drives one run that this process owns."""
 
     __slots__ = (
-        "_opened", "_pending", "ask", "clock", "epoch", "loop", "policy", "remote", "run", "specs", "store", "tools", "views", "watch",
+        "_opened", "_pending", "ask", "clock", "epoch", "loop", "policy", "remote", "run", "specs", "store", "tools",
+        "views", "watch",
     )  # fmt: skip
 
     def __init__(
@@ -61,7 +62,8 @@ class Driver:
         """Open the next record, if none is being assembled: all its events share this one time."""
         if not self._opened:
             self._opened = True
-            enter(self.run, self.run.seq + 1, self.clock.now())
+            run = self.run
+            enter(run, run.seq + 1, self.clock.now())
 
     def note(self, event: AnyEvent) -> None:
         """Take one event into the state and into the record being assembled."""
@@ -109,7 +111,7 @@ class Driver:
     async def _steps(self) -> None:
         run = self.run
         while True:
-            do = todo(run)
+            do: Any = todo(run)
             kind = type(do)
             if kind is Ask:
                 await self._ask()
@@ -158,11 +160,11 @@ class Driver:
         runner, effect_id, keep = self.tools.runners[call.tool], call.effect_id, run.remit.result_bytes
         timeout = self.specs[call.tool].timeout
         if timeout is not None and effect_id is None:  # a write is not given up early: its outcome would be unknown
-            timeout = min(timeout, max(seconds_left(run), 0.001))
+            timeout = min(timeout, max((run.rules.seconds_us - run.working_us) / 1e6, 0.001))
         began = tick()
         try:
             if timeout is None and not runner.asynchronous:
-                value = runner(args, effect_id, None)
+                value = runner(args, effect_id, None, None)
             else:
                 value = await execute(runner, call.tool, args, effect_id, timeout, self.loop)
             seen, whole = observe(call.id, value, (tick() - began) // 1000, keep)
@@ -218,6 +220,9 @@ class Driver:
         run = self.run
         if run.phase in ("new", "ended"):
             return
+        head = self.store.head(run.id) if self._pending else None
+        if head is not None and head.seq >= run.seq:  # it was interrupted after the commit, before it was noted here
+            self._pending, self._opened = [], False
         self.happen([CancelRequested(by=by), *judge.cancel(run, by)])
         self._finish()
 

@@ -14,15 +14,22 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ..core.canon import encode
 from ..errors import Invalid
 
+if TYPE_CHECKING:
+    from threading import Event
+
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+NO_NUL = r"^[^\x00]*$"
+NO_OPTION = r"^([^\-\x00][^\x00]*)?$"
 PASSED = ("PATH", "HOME", "LANG", "TZ", "TMPDIR")
+LOOK = 0.05
+"""Seconds between looks at whether a silent command has ended or is to stop."""
 GRACE = 2.0
 """Seconds between asking a command's group to end (SIGTERM) and ending it (SIGKILL)."""
 
@@ -39,19 +46,12 @@ class CommandResult(msgspec.Struct, frozen=True):
 
 
 def command_schema(argv: Sequence[str]) -> dict[str, Any]:
-    """Return the schema of an argv template: each placeholder is required text. One that is a whole element of argv
-    must not begin with `-`, so that a value cannot become an option."""
-    fields: dict[str, dict[str, Any]] = {}
-    for element in argv:
-        for name in PLACEHOLDER.findall(element):
-            alone = element == f"{{{name}}}"
-            pattern = (
-                r"^([^\-\x00][^\x00]*)?$"
-                if alone or ("pattern" in fields.get(name, {}) and fields[name]["pattern"][3] == "^")
-                else r"^[^\x00]*$"
-            )
-            fields[name] = {"type": "string", "pattern": pattern}
-    return {"type": "object", "properties": fields, "required": sorted(fields), "additionalProperties": False}
+    """Return the schema of an argv template: each placeholder is required text. One that begins an element of argv must
+    not begin with `-`, so that a value cannot become an option."""
+    names = {name for element in argv for name in PLACEHOLDER.findall(element)}
+    leading = {found[1] for element in argv if (found := PLACEHOLDER.match(element))}
+    fields = {name: {"type": "string", "pattern": NO_OPTION if name in leading else NO_NUL} for name in sorted(names)}
+    return {"type": "object", "properties": fields, "required": sorted(names), "additionalProperties": False}
 
 
 class Command:
@@ -70,31 +70,29 @@ class Command:
         output_bytes: int,
     ) -> None:
         found = []
-        if not argv or not all(isinstance(element, str) and "\0" not in element for element in argv) or not argv[0]:
+        if not argv or not argv[0] or any("\0" in element for element in argv):
             found.append(f"command: must be a list of texts, the program first, not {list(argv)!r}")
         elif PLACEHOLDER.search(argv[0]):
             found.append("command[0]: the program must be written out, not taken from an argument")
-        if isinstance(output_bytes, bool) or not isinstance(output_bytes, int) or output_bytes < 256:
+        if type(output_bytes) is not int or output_bytes < 256:
             found.append(f"output_bytes: must be a whole number of at least 256, not {output_bytes!r}")
         if found:
             raise Invalid("command", found)
-        self.argv, self.cwd, self.env, self.pass_env, self.output_bytes = (
-            argv,
-            cwd,
-            env,
-            pass_env,
-            output_bytes,
-        )
+        self.argv = argv
+        self.cwd = cwd
+        self.env = env
+        self.pass_env = pass_env
+        self.output_bytes = output_bytes
         self.source = {"argv": list(argv), "env": dict(env), "pass_env": list(pass_env)}
 
-    def __call__(self, args: dict[str, Any], effect_id: str | None, timeout: float | None, /) -> CommandResult:
-        environment = {name: os.environ[name] for name in (*PASSED, *self.pass_env) if name in os.environ}
-        environment.update(self.env)
+    def __call__(
+        self, args: dict[str, Any], effect_id: str | None, timeout: float | None, stop: "Event | None", /
+    ) -> CommandResult:
+        env = {name: os.environ[name] for name in (*PASSED, *self.pass_env) if name in os.environ} | self.env
         if effect_id is not None:
-            environment["REMIT_EFFECT_ID"] = effect_id
-        return run_command(
-            fill(self.argv, args), cwd=self.cwd, env=environment, timeout=timeout, keep=self.output_bytes
-        )
+            env["REMIT_EFFECT_ID"] = effect_id
+        argv = fill(self.argv, args)
+        return run_command(argv, cwd=self.cwd, env=env, timeout=timeout, keep=self.output_bytes, stop=stop)
 
 
 def fill(argv: Sequence[str], args: Mapping[str, Any]) -> list[str]:
@@ -108,22 +106,34 @@ def fill(argv: Sequence[str], args: Mapping[str, Any]) -> list[str]:
 
 
 def run_command(
-    argv: Sequence[str], *, cwd: str | None, env: Mapping[str, str], timeout: float | None, keep: int
+    argv: Sequence[str],
+    *,
+    cwd: str | None,
+    env: Mapping[str, str],
+    timeout: float | None,
+    keep: int,
+    stop: "Event | None" = None,
 ) -> CommandResult:
-    """Run argv to its end or to the timeout (seconds). A program that cannot be started is a result, not an exception."""
+    """Run argv to its end, to the timeout in seconds, or until `stop` is set. A program that cannot be started is a
+    result, no exception."""
     try:
         process = subprocess.Popen(
-            list(argv), cwd=cwd, env=dict(env), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True, close_fds=True,
-        )  # fmt: skip
+            list(argv),
+            cwd=cwd,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
     except (OSError, ValueError) as error:
         return CommandResult(f"could not start {argv[0]!r}: {error}", None)
     out, err = _Stream(keep), _Stream(keep)
     try:
-        timed_out = _drain(process, out, err, timeout)
+        timed_out = _drain(process, out, err, timeout, stop)
     finally:
         end_group(process)
-    return _result(process.returncode, out, err, timed_out)
+    return _result(process.returncode, out, err, timeout if timed_out else None)
 
 
 class _Stream:
@@ -142,23 +152,25 @@ class _Stream:
             self.head += data[: self.keep - len(self.head)]
 
 
-def _drain(process: subprocess.Popen[bytes], out: _Stream, err: _Stream, timeout: float | None) -> bool:
+def _drain(
+    process: subprocess.Popen[bytes], out: _Stream, err: _Stream, timeout: float | None, stop: "Event | None"
+) -> bool:
     """Read both streams until the command ends; return whether the timeout came first.
 
     A child left behind may hold the streams open: the command's own end is what counts, then what is there is read.
     """
-    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
     deadline = None if timeout is None else time.monotonic() + timeout
     with selectors.DefaultSelector() as selector:
         for pipe, stream in ((process.stdout, out), (process.stderr, err)):
             os.set_blocking(pipe.fileno(), False)
             selector.register(pipe, selectors.EVENT_READ, stream)
-        while selector.get_map():
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
+        while stop is None or not stop.is_set():
+            if deadline is not None and time.monotonic() >= deadline:
                 return True
             ended = process.poll() is not None
-            ready = selector.select(0 if ended else min(left, 0.05) if left is not None else 0.05)
+            ready = selector.select(0 if ended else LOOK) if selector.get_map() else []
             if ended and not ready:
                 return False
             for key, _ in ready:
@@ -167,15 +179,16 @@ def _drain(process: subprocess.Popen[bytes], out: _Stream, err: _Stream, timeout
                     key.data.add(data)
                 else:
                     selector.unregister(key.fileobj)
-    while process.poll() is None:
-        left = None if deadline is None else deadline - time.monotonic()
-        if left is not None and left <= 0:
-            return True
-        try:
-            process.wait(left)
-        except subprocess.TimeoutExpired:
-            return True
+            if not ended and not selector.get_map():  # it closed its output; usually it is about to end
+                _wait(process, LOOK)
     return False
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        pass
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
@@ -199,21 +212,19 @@ def _signal(group: int, number: int) -> bool:
     return True
 
 
-def _result(code: int, out: _Stream, err: _Stream, timed_out: bool) -> CommandResult:
+def _result(code: int, out: _Stream, err: _Stream, timeout: float | None) -> CommandResult:
+    """Return the result; `timeout` is given where it was reached."""
     text, exact = _text(out)
     errors, _ = _text(err)
-    parts = [
-        text,
-        f"[standard error]\n{errors}" if errors else "",
-        f"[exit code {code}]" if code and not timed_out else "",
-    ]
-    return CommandResult(
-        "\n".join(part for part in parts if part),
-        code,
-        timed_out,
-        None if exact else out.size,
-        None if exact else "sha256:" + out.hash.hexdigest(),
-    )
+    marks = [f"[standard error]\n{errors}"] if errors else []
+    if timeout is not None:
+        marks.append(f"[ended: no result within {timeout:g} seconds]")
+    elif code:
+        marks.append(f"[exit code {code}]")
+    for mark in marks:
+        text += ("" if text.endswith("\n") or not text else "\n") + mark
+    size, digest = (None, None) if exact else (out.size, "sha256:" + out.hash.hexdigest())
+    return CommandResult(text, code, timeout is not None, size, digest)
 
 
 def _text(stream: _Stream) -> tuple[str, bool]:
@@ -228,9 +239,8 @@ def _text(stream: _Stream) -> tuple[str, bool]:
                 break
     text = head.decode(errors="replace")
     exact = not cut and text.encode() == head
-    if text.count("�") * 10 > len(text) or text.count("\0") * 10 > len(text):
-        if len(text) > 16:
-            return f"[{stream.size} bytes that are not text, sha256:{stream.hash.hexdigest()}]", False
+    if len(text) > 16 and (text.count("�") + text.count("\0")) * 10 > len(text):
+        return f"[{stream.size} bytes that are not text, sha256:{stream.hash.hexdigest()}]", False
     if cut:
         text += f"\n[cut: {len(head)} of {stream.size} bytes shown, sha256:{stream.hash.hexdigest()} of all]"
     return text, exact

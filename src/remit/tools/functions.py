@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any, get_type_hints
 
 import msgspec
@@ -35,7 +36,7 @@ class Function:
             self._type = model
             self.typed = self._problem
 
-    def __call__(self, args: dict[str, Any], effect_id: str | None, timeout: float | None, /) -> Any:
+    def __call__(self, args: dict[str, Any], effect_id: str | None, timeout: float | None, stop: Any, /) -> Any:
         if self._type is not None:
             args = self._convert(args)
         if self.wants_effect_id:
@@ -68,10 +69,14 @@ def _fields(function: Callable[..., Any], parameters: Any) -> list[Any]:
         elif parameter.default is parameter.empty:
             fields.append((name, hints[name]))
         else:
-            fields.append((name, hints[name], msgspec.field(default_factory=lambda value=parameter.default: value)))
+            fields.append((name, hints[name], msgspec.field(default_factory=partial(_given, parameter.default))))
     if found:
         raise Invalid(f"tool {function.__name__}", found)
     return fields
+
+
+def _given(value: Any) -> Any:
+    return value
 
 
 def _schema(function: Callable[..., Any], model: Any) -> dict[str, Any]:

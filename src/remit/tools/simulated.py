@@ -16,7 +16,7 @@ class Simulated:
         self._environment = environment
         self._counts: dict[str, int] = {}
 
-    def __call__(self, args: dict[str, Any], effect_id: str | None, timeout: float | None, /) -> str:
+    def __call__(self, args: dict[str, Any], effect_id: str | None, timeout: float | None, stop: Any, /) -> str:
         text: str = args["call"]
         results = self._environment.get(text)
         if not results:

@@ -2,24 +2,30 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from ..core.canon import NotCanonical, admit
 from ..core.events import Effect
 from ..core.spec import ToolSpec
 from ..errors import Invalid
 
+if TYPE_CHECKING:
+    from threading import Event
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class Runner(Protocol):
-    """How a tool runs. `asynchronous` runners return an awaitable; `blocking` ones stop by themselves at a timeout."""
+    """How a tool runs. `asynchronous` runners return an awaitable; `blocking` ones stop by themselves at the timeout,
+    and when `stop` is set."""
 
     asynchronous: bool
     blocking: bool
 
-    def __call__(self, args: dict[str, Any], effect_id: str | None, timeout: float | None, /) -> Any: ...
+    def __call__(
+        self, args: dict[str, Any], effect_id: str | None, timeout: float | None, stop: "Event | None", /
+    ) -> Any: ...
 
 
 class Tool(Generic[P, R]):
