@@ -18,9 +18,9 @@ def main() -> None:
         if code is not None:
             sys.exit(code)
     elif args[:1] == ["report"] and len(args) == 2:
-        from .shells.report_file import plain as plain_report
+        from .shells.report_file import plain as report
 
-        code = plain_report(args[1])
+        code = report(args[1])
         if code is not None:
             sys.exit(code)
     from .shells.cli import cli

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from remit import Remit
+from remit.shells.agent_file import load_agent
+
 ROOT = Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -53,3 +56,14 @@ def test_a_python_snippet_runs_as_it_stands(code: str, tmp_path: Path) -> None:
 def test_every_local_link_leads_to_a_file(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_agent_file_in_the_docs_is_sound(tmp_path: Path) -> None:
+    text = re.findall(r"```toml\n(.*?)```", (ROOT / "docs/agent-file.md").read_text("utf-8"), re.S)[0]
+    (tmp_path / "agent.toml").write_text(text, encoding="utf-8")
+    assert load_agent(tmp_path / "agent.toml").remit.turns == 10
+
+
+def test_every_key_of_the_remit_is_in_the_docs() -> None:
+    text = (ROOT / "docs/agent-file.md").read_text("utf-8")
+    assert [key for key in Remit.__struct_fields__ if f"`{key}`" not in text] == []

@@ -92,15 +92,16 @@ def _parse(name: str, text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except RecursionError:
         raise Invalid(name, ["nested too deeply to be read"]) from None
-    except ValueError as error:
+    except tomllib.TOMLDecodeError as error:
         found = _PLACE.fullmatch(str(error))
-        if found is None:
-            raise Invalid(name, [visible(f"not TOML: {error}")]) from None
+        assert found is not None, error
         lines = text.split("\n")
         line, column = (int(found[2]), int(found[3])) if found[2] else (len(lines), len(lines[-1]) + 1)
         broken = Invalid(name, [visible(f"line {line}, column {column}: {found[1]}")])
         broken.line = line
         raise broken from None
+    except ValueError:  # Python's own limit, far beyond TOML's
+        raise Invalid(name, ["holds a whole number of thousands of digits; one has at most 64 bits"]) from None
 
 
 def _plain(value: Any, path: str, found: list[str]) -> Any:
@@ -273,8 +274,13 @@ def _declared(path: str, name: str, effect: Effect, schema: dict[str, Any], opti
     try:
         declare(name, effect, schema, options)
     except Invalid as invalid:
-        return [f"{path}.{wrong}".replace(f"{path}.name: ", f"{path}: a tool's name ", 1) for wrong in invalid.problems]
+        return [_named(path, " ".join(wrong.split())) for wrong in invalid.problems]
     return []
+
+
+def _named(path: str, wrong: str) -> str:
+    """The name of a tool is no key of its table, but the path of it."""
+    return f"{path}: its name {wrong.removeprefix('name: ')}" if wrong.startswith("name: ") else f"{path}.{wrong}"
 
 
 def _misfits(path: str, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[str]:

@@ -75,7 +75,8 @@ def init(folder: Path, as_json: bool) -> None:
 def check(agent_file: Path, call: str | None, as_json: bool) -> None:
     """Say what is wrong with an agent file, or what the agent may and may not do."""
     from .agent_file import load_agent
-    from .explain import explain, explain_document, verdict
+    from .explain import explain, explain_document
+    from .verdict import verdict
 
     agent = load_agent(agent_file)
     if call is not None:
@@ -140,28 +141,31 @@ def show(name: str, store: str | None, as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("source", metavar="[FILE|-|RUN]", default="latest")
+@click.argument("source", metavar="[FILE|-|RUN]", required=False)
 @click.option("--full", is_flag=True, help="Budgets, waits, refusals, decisions, checks and the timeline as well.")
 @click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text")
 @STORE
 @JSON
-def report(source: str, full: bool, form: str, store: str | None, as_json: bool) -> None:
-    """Report on a run, on an export, or on a file of events. The exit code is 0 whatever the run's end."""
-    from .report_file import report_stream
+def report(source: str | None, full: bool, form: str, store: str | None, as_json: bool) -> None:
+    """Report on a run, on an export, or on a file of events.
+
+    Without an argument it reads what is piped in, or takes the latest run. The exit code is 0 whatever the run's end.
+    """
+    from .report_file import is_export, report_stream
     from .report_run import report_records
     from .runs import resolve
-    from .sources import is_export, records_of
+    from .sources import is_file, is_piped, runs_in
 
-    form = "json" if as_json else form
-    if source == "-" or Path(source).exists():
-        if not is_export(source):
-            sys.exit(report_stream(source, form == "json"))
-        for records in records_of(source):
-            _print(report_records(records, full=full, form=form))  # type: ignore[arg-type]
-        return
-    with _opened(store, readonly=True) as opened:
-        records = opened.read(resolve(opened, source))
-        _print(report_records(records, full=full, form=form))  # type: ignore[arg-type]
+    source = source or ("-" if is_piped() else "latest")
+    shape: Any = "json" if as_json else form
+    if not is_file(source):
+        with _opened(store, readonly=True) as opened:
+            _print(report_records(opened.read(resolve(opened, source)), full=full, form=shape))
+    elif is_export(source):
+        for records in runs_in(source):
+            _print(report_records(records, full=full, form=shape))
+    else:
+        sys.exit(report_stream(source, shape == "json"))
 
 
 @cli.command()
@@ -170,18 +174,23 @@ def report(source: str, full: bool, form: str, store: str | None, as_json: bool)
 @JSON
 def verify(source: str | None, store: str | None, as_json: bool) -> None:
     """Verify the log of a run, of an export, or of every run in the store. The exit code is 1 on damage."""
-    from .verify import verified, verify_file
+    from ..readers.export import verify_export
+    from .sources import is_file, verified
+    from .sources import opened as opened_file
 
-    if source is not None and (source == "-" or Path(source).exists()):
-        found = list(verify_file(source))
+    if source is not None and is_file(source):
+        with opened_file(source) as stream:
+            whole = verify_export(stream, source)
+        found, lines, sound = whole.runs, list(whole.lines()), whole.sound
     else:
         with _opened(store, readonly=True) as opened:
-            found = list(verified(opened, source))
+            found = tuple(verified(opened, source))
+        lines, sound = [line for run in found for line in run.lines()], all(run.sound for run in found)
     if as_json:
-        _print_json([msgspec.to_builtins(one) for one in found])
+        _print_json({"sound": sound, "runs": [{**run._asdict(), "sound": run.sound} for run in found]})
     else:
-        _print(line for one in found for line in one.lines())
-    sys.exit(0 if all(one.sound for one in found) else 1)
+        _print(lines or ["no runs"])
+    sys.exit(0 if sound else 1)
 
 
 @cli.command()

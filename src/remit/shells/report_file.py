@@ -16,6 +16,16 @@ from remit.core.visible import visible
 from remit.errors import InputError
 from remit.readers.simple import summarize
 
+EXPORT = b'{"run":'
+"""How each line of an exported log begins, and no line of this format does."""
+
+
+def plain(source: str) -> int | None:
+    """Report on a file of events at once, without the command line's own imports; None where it is something else."""
+    if not os.path.isfile(source) or is_export(source):
+        return None
+    return report_stream(source, as_json=False)
+
 
 def report_stream(path_or_dash: str, as_json: bool) -> int:
     """Summarize the file (`-` is stdin) on stdout, as UTF-8 in any locale; return the exit code.
@@ -30,6 +40,14 @@ def report_stream(path_or_dash: str, as_json: bool) -> int:
     except OSError as error:
         return _complain(f"cannot read {visible(name)}: {_reason(error)}; name a file, or - for stdin", 2)
     return _print((_json(summary, stop) if as_json else "\n".join(summary.lines(stop))) + "\n")
+
+
+def is_export(source: str) -> bool:
+    """Does this file (`-` is standard input) hold an exported log, and no events? Of standard input nothing is taken."""
+    if source == "-":
+        return sys.stdin.buffer.peek(len(EXPORT)).lstrip().startswith(EXPORT)  # type: ignore[attr-defined, no-any-return]
+    with open(source, "rb") as file:
+        return file.read(4096).lstrip().startswith(EXPORT)
 
 
 def _summarize(path_or_dash: str, name: str) -> tuple[Summary, str]:

@@ -1,21 +1,49 @@
-"""Tell an export from a file of events, and read it run by run."""
+"""Where a log is read from: a run in a store, or an export in a file or on standard input."""
 
+import os
+import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import groupby
+from pathlib import Path
 from typing import BinaryIO
 
 from ..core.events import Record
+from ..core.verify import Verified, verify
 from ..readers import export
+from ..runtime.ports import Store
+from .runs import resolve
 
-MARK = b'{"run":'
-"""How each line of an export begins, and no line of the simple event format does."""
+def is_file(source: str) -> bool:
+    """Is this a file (`-` is standard input) rather than a run? An existing path wins."""
+    return source == "-" or Path(source).exists()
 
 
-def is_export(source: str) -> bool:
-    """Does this file, or standard input for `-`, hold an export? Nothing is consumed."""
+def is_piped() -> bool:
+    """Is standard input a pipe or a file, so that somebody meant it to be read?"""
+    mode = os.fstat(sys.stdin.fileno()).st_mode if sys.stdin is not None else 0
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
+
+
+def runs_in(source: str) -> Iterator[Iterator[Record]]:
+    """Yield the records of each run of an export, run by run. Raises InputError for a line that is not a record."""
+    with opened(source) as stream:
+        for _, records in groupby(export.records(stream, source), key=lambda record: record.run):
+            yield records
+
+
+def verified(store: Store, name: str | None) -> Iterator[Verified]:
+    """Verify one run of a store, or all of them."""
+    for run in [head.run for head in store.heads()] if name is None else [resolve(store, name)]:
+        yield verify(run, store.read(run), store.witness(run))
+
+
+@contextmanager
+def opened(source: str) -> Iterator[BinaryIO]:
+    """Open a file, or standard input, for reading bytes."""
     if source == "-":
-        stdin: BinaryIO = sys.stdin.buffer
-        return stdin.peek(len(MARK)).lstrip().startswith(MARK)  # type: ignore[attr-defined, no-any-return]
-    with open(source, "rb") as file:
-        return file.read(4096).lstrip().startswith(MARK)
+        yield sys.stdin.buffer
+    else:
+        with open(source, "rb") as file:
+            yield file

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-from ..errors import StoreError
+from ..errors import InputError, StoreError
 from ..runtime.ports import Store
 
 _MEMORY = ":memory:"
@@ -17,11 +17,12 @@ def open_store(where: str | os.PathLike[str] | None = None, *, readonly: bool = 
 
     A path, or `sqlite:///` and a path (`sqlite:////var/x.db` is absolute), is a SQLite file; `:memory:` is this
     process's memory; None is `$REMIT_STORE` or else `runs.db` in the user's data folder, which is made if need be.
-    `readonly` writes nothing, and needs a file that exists. Raises StoreError where there can be no store.
+    `readonly` writes nothing, and needs a file that exists. Raises InputError for a name that cannot be one, and
+    StoreError where there can be no store.
     """
     place = os.fsdecode(where) if where is not None else os.environ.get("REMIT_STORE", "")
     if not place and where is not None:
-        raise StoreError("the name of the store is empty", fix=_supported())
+        raise InputError("the name of the store is empty", fix=_supported())
     place = _path(place) if place else _default(readonly)
     if place == _MEMORY:
         from .memory import MemoryStore
@@ -38,7 +39,7 @@ def _path(place: str) -> str:
         return place if place == _MEMORY else os.path.expanduser(place)
     if not place.startswith(_SQLITE) or place == _SQLITE:
         what = f"a store of the kind `{url[1]}://` is not supported" if url[1] != "sqlite" else f"{place} names no file"
-        raise StoreError(what, fix=_supported())  # the rest of a URL may hold a password: it is not shown
+        raise InputError(what, fix=_supported())  # the rest of a URL may hold a password: it is not shown
     return place.removeprefix(_SQLITE)
 
 

@@ -1,0 +1,184 @@
+"""`remit simulate`: a scripted agent in a simulated environment, run by the same core as any other agent.
+
+Here only words are translated: each tool that the scenario names is a tool of the remit, a consequential one has its
+gate open or closed, and `max_steps` is the budget of calls. What happened is read from the run's outcome.
+
+Exit codes: 0 whatever the run's end; 2 if the scenario cannot be opened, read or understood, with one line on stderr
+and nothing on stdout; 1 if the output cannot be written (that the reader of a pipe has gone is told by the 1 alone).
+"""
+
+import os
+import sys
+from typing import Any
+
+from ..core.canon import decode, encode
+from ..core.remit import Gate, Remit, Stuck
+from ..core.reply import Call, Final
+from ..core.run import Observation
+from ..core.spec import ToolSpec
+from ..core.validate import ArgumentError
+from ..core.visible import visible
+from ..errors import InputError
+from ..models.scripted import ScriptedPolicy
+from ..readers.scenario import Scenario, answer_text, is_answer, read_scenario, tool_of
+from ..runtime.agent import Outcome, run
+from ..tools.simulated import SCHEMA, Simulated
+from ..tools.toolbox import Toolbox
+
+DEFAULT_CONSEQUENTIAL = frozenset(
+    "deploy delete_file delete_record drop_table merge pay publish purchase refund rollback send_email transfer".split()
+)
+"""The tools that need approval where `--consequential` does not name others."""
+
+MANY = 2**53 - 1
+"""The largest limit a remit can hold: no scenario has as many actions, so a larger one changes nothing."""
+
+
+def plain(args: list[str]) -> int | None:
+    """Simulate with arguments that need no parser, and return the exit code; None leaves them to the command line."""
+    source, consequential, as_json = "", None, False
+    rest = iter(args)
+    for arg in rest:
+        if arg == "--json":
+            as_json = True
+        elif arg == "--consequential" and consequential is None:
+            consequential = next(rest, None)
+            if consequential is None:
+                return None
+        elif source or not arg or (arg != "-" and arg.startswith("-")):
+            return None
+        else:
+            source = arg
+    return simulate(source or "-", DEFAULT_CONSEQUENTIAL if consequential is None else names(consequential), as_json)
+
+
+def names(given: str) -> frozenset[str]:
+    """Return the tools in the value of `--consequential`: names with commas between them, spaces around each dropped.
+    The value is UTF-8 in any locale."""
+    text = os.fsencode(given).decode(errors="replace")
+    return frozenset(name for part in text.split(",") if (name := part.strip(" ")))
+
+
+def simulate(path_or_dash: str, consequential: frozenset[str], as_json: bool) -> int:
+    """Simulate the scenario in the file (`-` is stdin), print its steps and its end, and return the exit code.
+
+    The output is UTF-8 in any locale. Texts stand in it as they are: one with a line end in it takes several lines.
+    With `as_json` it is one object in one line: `steps`, each with `step`, `action` and `result` or `blocked` (why);
+    `final`, the answer's text, or null; `stop`, what follows `stopped: `, or null; `status`, as the core calls it.
+    """
+    try:
+        scenario = _read(path_or_dash)
+    except InputError as error:
+        return _complain(f"{error.message}; {error.fix}", 2)
+    except OSError as error:
+        name = "standard input" if path_or_dash == "-" else path_or_dash
+        return _complain(f"cannot read {visible(name)}: {_reason(error)}; name a file, or - for stdin", 2)
+    said = document(play(scenario, consequential))
+    return _print(encode(said) if as_json else "\n".join(_lines(said)).encode())
+
+
+def _read(path_or_dash: str) -> Scenario:
+    if path_or_dash != "-":
+        with open(path_or_dash, "rb") as file:
+            return read_scenario(file)
+    if sys.stdin is None:  # it was closed before the start
+        raise OSError("it is closed")
+    return read_scenario(sys.stdin.buffer)
+
+
+def play(scenario: Scenario, consequential: frozenset[str]) -> Outcome:
+    """Run the scenario's actions under the remit that it describes."""
+    named = dict.fromkeys(tool_of(action) for action in scenario.actions if not is_answer(action))
+    gates: dict[str, Gate] = {
+        tool: "allow" if tool in scenario.approved else "deny" for tool in named if tool in consequential
+    }
+    remit = Remit(
+        tools=dict.fromkeys(named, "any"), turns=None, calls=min(scenario.max_steps, MANY), seconds=None,
+        wall_seconds=None, gates=gates, stuck=Stuck(rule="plain", threshold=min(scenario.stuck_threshold, MANY)),
+        result_bytes=None,
+    )  # fmt: skip
+    tools, environment = Toolbox(), Simulated(scenario.environment)
+    for tool in named:
+        tools.add(ToolSpec(name=tool, effect="read", schema=SCHEMA, problem=_sound), environment)
+    return run("simulate", policy=ScriptedPolicy(map(_proposal, scenario.actions)), remit=remit, tools=tools)
+
+
+def _proposal(action: str) -> Call | Final:
+    """An answer is proposed as its whole line, so that a blank one is an answer as well."""
+    return Final(action) if is_answer(action) else Call(tool_of(action), {"call": action})
+
+
+def _sound(args: dict[str, Any]) -> ArgumentError | None:
+    """The arguments are made here, just as the schema has them."""
+    return None
+
+
+def document(outcome: Outcome) -> dict[str, Any]:
+    """Return what is printed, as data."""
+    seen = [observation for observation in outcome.observations if observation.status != "not_run"]
+    return {
+        "steps": [_step(number, observation) for number, observation in enumerate(seen, 1)],
+        "final": answer_text(outcome.answer) if outcome.status == "complete" else None,
+        "stop": _stop(outcome),
+        "status": outcome.status,
+    }
+
+
+def _step(number: int, seen: Observation) -> dict[str, Any]:
+    said = {"ok": ("result", seen.text), "refused": ("blocked", "needs approval")}
+    return {"step": number, "action": _action(seen), **dict([said[seen.status]])}
+
+
+def _action(seen: Observation) -> str:
+    call: str = decode(seen.args or "")["call"]
+    return call
+
+
+def _stop(outcome: Outcome) -> str | None:
+    match outcome.status:
+        case "complete":
+            return None
+        case "no_answer":
+            return "no answer"
+        case "budget_exhausted":
+            return "step budget reached"
+        case "denied":
+            return f"approval denied for {outcome.observations[-1].tool}"
+        case "stuck":
+            return f"stuck on {_action(outcome.observations[-1])}"
+    raise AssertionError(f"a simulated run cannot end as {outcome.error}")
+
+
+def _lines(said: dict[str, Any]) -> list[str]:
+    lines = []
+    for step in said["steps"]:
+        result = step["result"] if "result" in step else f"blocked: {step['blocked']}"
+        lines.append(f"step {step['step']}: {step['action']} -> {result}")
+    return [*lines, f"final: {said['final']}" if said["stop"] is None else f"stopped: {said['stop']}"]
+
+
+def _print(data: bytes) -> int:
+    if sys.stdout is None:  # it was closed before the start
+        return _complain("cannot write: standard output is closed; open it", 1)
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data + b"\n")
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        nowhere = os.open(os.devnull, os.O_WRONLY)  # for what is still buffered: at its end Python would try once more
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        if isinstance(error, BrokenPipeError):
+            return 1
+        return _complain(f"cannot write: {_reason(error)}; the output is not complete", 1)
+    return 0
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _complain(what: str, code: int) -> int:
+    if sys.stderr is not None:
+        print(f"remit: {what}", file=sys.stderr)
+    return code
