@@ -23,7 +23,9 @@ def version(place: Place) -> Measured:
     if SCRIPT.exists():
         sides["through the console script"] = _command(str(SCRIPT), "--version")
     under, *overs = in_turn(place.rounds(ROUNDS), _command(*PASS), *sides.values())
-    said = [f"{how} {_median_ms(over)}, {median(ratios(over, under)):.2f} ×" for how, over in zip(sides, overs)]
+    said = [
+        f"{how} {_median_ms(over)}, {median(ratios(over, under)):.2f} ×" for how, over in zip(sides, overs, strict=True)
+    ]
     return Measured([ratios(overs[-1], under)], [f"{'; '.join(said)}; `python -c pass` {_median_ms(under)}"])
 
 
@@ -84,7 +86,7 @@ def _environment() -> dict[str, str]:
 # On Linux a child's peak is at least the size of the process that started it; so a small one does.
 _LAUNCHER = """
 import os, sys
-child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_CLOSE, 1)][:0])
+child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
 _, status, spent = os.wait4(child, 0)
 print(os.waitstatus_to_exitcode(status), spent.ru_utime + spent.ru_stime, spent.ru_maxrss, file=sys.stderr)
 """

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from remit import Call, Final, Outcome, Remit, ScriptedPolicy, Toolbox, run
+from remit.core.remit import Stuck
 from remit.runtime.ports import Policy, Store
 
 tools = Toolbox()
@@ -45,7 +46,7 @@ def remit_for(steps: int) -> Remit:
         seconds=3600.0,
         wall_seconds=86_400.0,
         gates={"deploy": "hold"},
-        stuck={"rule": "progress", "threshold": 4},
+        stuck=Stuck(rule="progress", threshold=4),
     )
 
 

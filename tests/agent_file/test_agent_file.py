@@ -1,5 +1,6 @@
 """A sound agent file is read as it is written, whatever is in it is used, and no file makes the reader break."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ checks = [%s]
 """
 
 
-def test_programs_files_and_checks_start_at_the_files_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_files_and_checks_start_at_the_files_folder(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "work").mkdir()
     for name in ("bin/where", "check"):
@@ -123,9 +124,6 @@ cwd = "work"
     calls = '{call = "here"}, {call = "there"}, '
     checks = '{command = ["./check"]}, {file = "check"}'
     path = written(tmp_path, RUNS % (calls, tools, 'here = "any", there = "any"', checks))
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    monkeypatch.chdir(elsewhere)
     outcome = ran(load_agent(path))
     assert [(seen.status, seen.text) for seen in outcome.observations] == [
         ("ok", f"{tmp_path}\n"),
@@ -134,23 +132,21 @@ cwd = "work"
     assert (outcome.status, outcome.grade) == ("complete", "supported")
 
 
-def test_arguments_environment_and_bound_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LENT", "lent")
-    monkeypatch.setenv("KEPT", "kept")
+def test_arguments_environment_and_bound_are_those_of_the_file(tmp_path: Path) -> None:
     tools = """\
 [tools.show]
-command = ["sh", "-c", 'echo "$GIVEN,$LENT,$KEPT,$1"; printf %400d', "show", "{n}"]
+command = ["sh", "-c", 'echo "$GIVEN,$1,$PYTEST_CURRENT_TEST,$PYTEST_VERSION"; printf %400d', "show", "{n}"]
 effect = "read"
 env = {GIVEN = "given"}
-pass_env = ["LENT"]
+pass_env = ["PYTEST_CURRENT_TEST"]
 output_bytes = 256
 schema = {type = "object", properties = {n = {type = "integer"}}, required = ["n"], additionalProperties = false}
 """
     calls = '{call = "show", args = {n = 7}}, '
     outcome = ran(load_agent(written(tmp_path, RUNS % (calls, tools, "show = {n = [7]}", ""))))
     first, *_, last = outcome.observations[0].text.splitlines()
-    assert first == "given,lent,,7"
-    assert last.startswith("[cut: 256 of 415 bytes shown, sha256:")
+    assert first == f"given,7,{os.environ['PYTEST_CURRENT_TEST']},"
+    assert last.startswith(f"[cut: 256 of {len(first) + 401} bytes shown, sha256:")
 
 
 def test_a_changed_command_schema_environment_or_folder_is_a_changed_remit(tmp_path: Path) -> None:
@@ -171,14 +167,29 @@ def test_a_changed_command_schema_environment_or_folder_is_a_changed_remit(tmp_p
     assert digests["nothing"] == digests["its timeout, which permits nothing more"]
 
 
-KEYS = (
-    "task policy tools remit kind script go_on call args final claims cites quote effect command description schema "
-    "timeout consequential idempotent poll cwd env pass_env output_bytes turns calls calls_per_tool seconds "
-    "wall_seconds gates on_refusal max_refusals max_invalid parallel last_turn stuck rule threshold checks "
-    "result_bytes file exists sha256 contains callable type properties required additionalProperties deploy target a"
-).split()
+KEYS = """
+task policy tools remit kind script go_on call args final claims cites quote effect command description schema timeout
+consequential idempotent poll cwd env pass_env output_bytes turns calls calls_per_tool seconds wall_seconds gates
+on_refusal max_refusals max_invalid parallel last_turn stuck rule threshold checks result_bytes file exists sha256
+contains callable type properties required additionalProperties deploy target a
+"""
 TEXTS = st.sampled_from(
-    [*KEYS, "", " ", "any", "none", "scripted", "read", "write", "string", "object", "{target}", "./x", "\0", "é\u202e"]
+    [
+        *KEYS.split(),
+        "",
+        " ",
+        "any",
+        "none",
+        "scripted",
+        "read",
+        "write",
+        "string",
+        "object",
+        "{target}",
+        "./x",
+        "\0",
+        "é\u202e",
+    ]
 )
 LEAVES = (
     TEXTS
@@ -258,11 +269,12 @@ def test_any_file_is_read_and_explained_or_its_mistakes_are_told(tmp_path: Path,
     try:
         agent = load_agent(path)
     except InputError as error:
-        assert str(error).isprintable() or "\n" in str(error)
-        return
-    assert all(line.isprintable() for line in explain(agent))
-    assert msgspec.json.encode(explain_document(agent))
-    assert verdict(agent, "deploy {}").verdict in ("refuse", "invalid")
+        lines = str(error).splitlines()
+    else:
+        lines = explain(agent)
+        assert msgspec.json.encode(explain_document(agent))
+        assert verdict(agent, "deploy {}").verdict in ("refuse", "invalid")
+    assert all(line.isprintable() for line in lines)
 
 
 @given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))

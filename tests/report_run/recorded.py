@@ -1,11 +1,12 @@
 """Logs of runs that were really run, with a clock of their own, for the reports on them."""
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from msgspec import Raw, structs
 
 from remit import Call, Final, Remit, Reply, ScriptedPolicy, Toolbox, ToolError, run
-from remit.core.canon import GENESIS, chain
+from remit.core.canon import chain
 from remit.core.events import (
     Allowed,
     AnyEvent,
@@ -33,6 +34,7 @@ from remit.core.events import (
 from remit.runtime.ports import Asker, Decision, HeldCall
 from remit.stores.memory import MemoryStore
 
+Item: TypeAlias = Call | Final | Reply
 SECOND = 1_000_000
 MINUTE = 60 * SECOND
 START = 1_767_323_045 * SECOND
@@ -99,7 +101,9 @@ def toolbox() -> Toolbox:
 
 
 def recorded(
-    task: str, script: Sequence[Call | Final | Reply], remit: Remit | None = None,
+    task: str,
+    script: Sequence[Item],
+    remit: Remit | None = None,
     ask: Callable[[FixedClock], Asker] | None = None,
 ) -> list[Record]:
     """Run the script and return its log, also where a bug was raised after it was recorded."""
@@ -139,7 +143,7 @@ def continued(records: list[Record], *batches: tuple[int, list[AnyEvent]]) -> li
 
 def complete() -> list[Record]:
     fixed = "def add(a, b):\n    return a + b\n"
-    script = [
+    script: list[Item] = [
         Call("run_tests"),
         Call("read_file", {"path": "calc.py"}),
         Call("write_file", {"path": "calc.py", "text": fixed}),
@@ -162,7 +166,7 @@ def tests_pass(answer: object) -> tuple[bool, str]:
 
 
 def approved() -> list[Record]:
-    script = [Call("deploy", {"target": "staging"}), Final("Shipped.", claims=[{"effect": "deploy"}])]
+    script: list[Item] = [Call("deploy", {"target": "staging"}), Final("Shipped.", claims=[{"effect": "deploy"}])]
     return recorded("Ship the fix", script, ask=asker(True, "", 125))
 
 
@@ -173,7 +177,7 @@ def denied() -> list[Record]:
 
 
 def refused() -> list[Record]:
-    script = [
+    script: list[Item] = [
         Call("read_file", {"path": "/etc/passwd"}),
         Call("read_file", {"path": "/etc/shadow"}),
         Call("deploy", {"target": "x"}),
@@ -192,7 +196,7 @@ def awaiting() -> list[Record]:
 
 
 def budget() -> list[Record]:
-    script = [Call("read_file", {"path": f"{n}.py"}) for n in range(9)]
+    script: list[Item] = [Call("read_file", {"path": f"{n}.py"}) for n in range(9)]
     return recorded("Find it", script, Remit(tools={"read_file": "any"}, turns=3, seconds=None))
 
 
@@ -201,7 +205,7 @@ def failed() -> list[Record]:
 
 
 def invalid() -> list[Record]:
-    script = [
+    script: list[Item] = [
         Call("read_file", '{"path": "calc.py'),
         Call("raed_file", {"path": "calc.py"}),
         Final("  "),
@@ -216,9 +220,8 @@ def uncertain() -> list[Record]:
 
 
 def hostile() -> list[Record]:
-    return recorded(
-        HOSTILE, [Call("fetch", {"page": HOSTILE}), Call(HOSTILE, {HOSTILE: HOSTILE}), Final(HOSTILE)],
-    )  # fmt: skip
+    script: list[Item] = [Call("fetch", {"page": HOSTILE}), Call(HOSTILE, {HOSTILE: HOSTILE}), Final(HOSTILE)]
+    return recorded(HOSTILE, script)
 
 
 def at_once() -> list[Record]:

@@ -25,7 +25,7 @@ class Section(NamedTuple):
     prose: bool = False
 
 
-COUNTED = ("status", "code", "tool", "times")
+COUNTED = ("times", "status", "code", "tool")
 OPEN = ("call", "state", "since_at", "effect_id", "why", "action")
 DECISIONS = ("at", "call", "decision", "person", "known_by", "waited_seconds", "note", "action")
 RECEIPTS = ("at", "call", "effect_id", "tries", "allowed_by", "outcome", "took_seconds", "action")
@@ -37,16 +37,16 @@ def sections(story: Story) -> list[Section]:
         Section("run", "Run", (), _run(story), prose=True),
         damage(story),
         Section("checks", "Checks", ("check", "passed", "took_seconds", "detail"), _checks(story), prose=True),
-        Section("open_calls", "Open calls", OPEN, _open(story)),
+        Section("open_calls", "Open calls", OPEN, _open(story), absent="-"),
         Section("budgets", "Budgets", ("budget", "used", "limit"), _budgets(story), absent="no limit"),
         Section("waits", "Waits", (), _waits(story)),
         Section("tokens", "Tokens and cost", (), _bill(story), "not recorded", "not recorded"),
-        Section("refusals", "Refusals", COUNTED, _counted(story, errors=False)),
-        Section("errors_by_kind", "Errors by kind", COUNTED, _counted(story, errors=True)),
-        Section("unusable_replies", "Unusable replies", ("code", "times"), sorted(story.unusable.items())),
-        Section("failed_requests", "Failed requests", ("kind", "times"), sorted(story.failed.items())),
+        Section("refusals", "Refusals", COUNTED, _counted(story, errors=False), absent="-"),
+        Section("errors_by_kind", "Errors by kind", COUNTED, _counted(story, errors=True), absent="-"),
+        Section("rejected_replies", "Rejected replies", ("times", "code"), _times(story.rejected)),
+        Section("failed_requests", "Failed requests", ("times", "kind"), _times(story.failed)),
         Section("nudges", "Nudges", ("at", "call", "text"), story.nudges or ()),
-        Section("decisions", "Decisions", DECISIONS, story.decisions or ()),
+        Section("decisions", "Decisions", DECISIONS, story.decisions or (), absent="-"),
         Section("receipts", "Receipts of writes", RECEIPTS, story.receipts or ()),
         Section("timeline", "Timeline", ("seq", "at", "event", "text"), story.timeline or ()),
     ]
@@ -70,7 +70,7 @@ def _run(story: Story) -> list[tuple[str, Any]]:
         *((name, began and getattr(began, name)) for name in ("task", "principal", "subject", "parent", "agent_file")),
         ("remit", began and began.digest),
         ("began_at", story.began_at),
-        ("last_at", story.at),
+        ("last_record_at", story.at),
         ("records", story.records),
         ("status", status),
         ("reason", reason or None),
@@ -85,21 +85,23 @@ def _checks(story: Story) -> list[Row]:
 
 
 def _open(story: Story) -> list[Row]:
-    return [(name, c.state, c.since, c.effect_id, c.why, c.action) for name, c in story.calls.items()]
+    return [(name, c.state, c.since, c.effect_id, c.why or None, c.action) for name, c in story.calls.items()]
 
 
 def _budgets(story: Story) -> list[Row]:
     remit, started = story.remit, story.started
-    used: dict[str, int | float] = {"turns": story.turns, "calls": started.total()}
     limits: dict[str, int | float | None] = {}
     if remit is not None:
-        limits = {"turns": remit.turns, "calls": remit.calls}
-        limits |= {"seconds": _float(remit.seconds), "wall_seconds": _float(remit.wall_seconds)}
-        limits |= {f"calls.{tool}": limit for tool, limit in remit.calls_per_tool.items()}
-        used |= dict.fromkeys((f"calls.{tool}" for tool in remit.calls_per_tool), 0)
-    used |= {f"calls.{tool}": times for tool, times in sorted(started.items())}
+        limits = {f"calls.{tool}": limit for tool, limit in remit.calls_per_tool.items()}
+    by_tool = {f"calls.{tool}": times for tool, times in started.items()}
+    used: dict[str, int | float] = {"turns": story.turns, "calls": started.total()}
+    used |= {name: by_tool.get(name, 0) for name in sorted({*limits, *by_tool})}
     used |= {"seconds": story.working_us / 1e6, "wall_seconds": (story.at - story.began_at) / 1e6}
-    return [(name, value, limits.get(name) if remit else "not recorded") for name, value in used.items()]
+    if remit is None:
+        return [(name, value, "not recorded") for name, value in used.items()]
+    limits |= {"turns": remit.turns, "calls": remit.calls}
+    limits |= {"seconds": _float(remit.seconds), "wall_seconds": _float(remit.wall_seconds)}
+    return [(name, value, limits.get(name)) for name, value in used.items()]
 
 
 def _float(seconds: float | None) -> float | None:
@@ -123,7 +125,11 @@ def _bill(story: Story) -> list[tuple[str, Any]]:
 def _counted(story: Story, *, errors: bool) -> list[Row]:
     """How often each kind of observation without a result occurred."""
     return [
-        (*kind, times)
-        for kind, times in sorted(story.observed.items())
-        if kind[0] not in ("ok", "settled") and (kind[0] in ERRORS) is errors
+        (times, status, code or None, tool)
+        for (status, code, tool), times in sorted(story.observed.items())
+        if status not in ("ok", "settled") and (status in ERRORS) is errors
     ]
+
+
+def _times(counts: Counter[str]) -> list[Row]:
+    return [(times, name) for name, times in sorted(counts.items())]

@@ -49,6 +49,8 @@ Row: TypeAlias = tuple[Cell, ...]
 
 SHOWN = 500
 """Characters of a call or a reason that a report shows."""
+NAME = 128
+"""Characters of a tool's name that a report shows: no declared tool has more."""
 NOTE = 80
 """Characters of a remark beside a call that a report shows."""
 MOST_DAMAGE = 20
@@ -122,7 +124,7 @@ class Story:
         self.started: Counter[str] = Counter()
         self.observed: Counter[tuple[str, str, str]] = Counter()
         """How often each (status, code, tool) was observed."""
-        self.unusable: Counter[str] = Counter()
+        self.rejected: Counter[str] = Counter()
         self.failed: Counter[str] = Counter()
         self._state: Run | None = None  # gone from the first event on that the tables of moves do not have
 
@@ -217,10 +219,10 @@ class Story:
             self.bill["microusd"] += e.usage.microusd
 
     def _reject(self, e: Rejected) -> None:
-        self.unusable[e.code] += 1
+        self.rejected[e.code] += 1
 
     def _propose(self, e: Proposed) -> None:
-        self.calls[e.call] = ToldCall(e.tool, short(action(e), SHOWN), self.at)
+        self.calls[e.call] = ToldCall(short(e.tool, NAME), short(action(e), SHOWN), self.at)
 
     def _call(self, name: str) -> ToldCall:
         """The open call; nothing is known of one whose proposal was lost."""
@@ -241,7 +243,7 @@ class Story:
         call.becomes(kind, self.at, e.by)
         if self.decisions is not None:
             note = e.reason if isinstance(e, Denied) else f"into {e.into}" if isinstance(e, Edited) else ""
-            row = (self.at, e.call, kind, e.by, e.claim, waited / 1e6, short(note, NOTE), call.action)
+            row = (self.at, e.call, kind, e.by, e.claim, waited / 1e6, short(note, NOTE) or None, call.action)
             self.decisions.append(row)
 
     def _start(self, e: Started) -> None:

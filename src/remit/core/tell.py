@@ -71,7 +71,8 @@ def _asked(e: Asked) -> str:
 
 def _attempt_failed(e: AttemptFailed) -> str:
     waited = f", then waited {_took(e.backoff_us)}" if e.backoff_us else ""
-    return f"{e.kind} after {_took(e.us)}{waited}" + (f": {e.detail}" if e.detail else "")
+    after = f" after {_took(e.us)}" if e.us else ""
+    return f"{e.kind}{after}{waited}" + (f": {e.detail}" if e.detail else "")
 
 
 def _replied(e: Replied) -> str:
@@ -97,6 +98,10 @@ def _started(e: Started) -> str:
     return f"{e.call}{tries}" + (f", effect id {e.effect_id}" if e.effect_id else "")
 
 
+def _unsettled(e: Unsettled) -> str:
+    return e.call + (f" after {_took(e.us)}" if e.us else "") + f": {e.cause}"
+
+
 def _settled(e: Settled) -> str:
     by = f" {e.by}" if e.by else ""
     return f"{e.call} {'done' if e.done else 'not done'}, by {e.how}{by}" + (f": {e.note}" if e.note else "")
@@ -104,8 +109,10 @@ def _settled(e: Settled) -> str:
 
 def _observed(e: Observed) -> str:
     kind = code(e)
+    named = f" ({kind})" if kind and not e.text.startswith(kind) else ""
+    took = f" in {_took(e.us)}" if e.us else ""
     whole = f", {e.size} bytes in all" if e.size is not None else ""
-    return f"{e.call} {e.status}{f' ({kind})' if kind else ''} in {_took(e.us)}{whole}: {e.text}"
+    return f"{e.call} {e.status}{named}{took}{whole}: {e.text}"
 
 
 def _answered(e: Answered) -> str:
@@ -140,7 +147,7 @@ _TELL: dict[type[AnyEvent], Callable[[Any], str]] = {
     Edited: lambda e: f"{_decided(e)} into {e.into}",
     Started: _started,
     Interrupted: lambda e: f"{e.call}, to start again",
-    Unsettled: lambda e: f"{e.call} after {_took(e.us)}: {e.cause}",
+    Unsettled: _unsettled,
     Settled: _settled,
     Observed: _observed,
     Nudged: lambda e: f"{e.call}: {e.text}",

@@ -42,7 +42,7 @@ _ANSWER = "answer:"
 
 
 class Scenario(msgspec.Struct, frozen=True):
-    """What to simulate. `approved` are the tools whose approval is `true`; `environment` gives each call its results."""
+    """What to simulate. `approved` are the tools whose approval is `true`; `environment` has each call's results."""
 
     max_steps: int
     stuck_threshold: int
@@ -100,9 +100,7 @@ def _line_1(number: int, value: dict[str, Any]) -> tuple[tuple[int, int], frozen
     limits = _whole(number, value, "max_steps", 0), _whole(number, value, "stuck_threshold", 1)
     approvals = value.get("approvals", {})
     if not isinstance(approvals, dict):
-        raise _error(
-            number, f"`approvals` is {_brief(approvals)}, not an object", 'write "approvals": {"deploy": true}'
-        )
+        raise _error(number, f"`approvals` is {_brief(approvals)}, not an object", _LINE_1)
     return limits, frozenset(tool for tool, given in approvals.items() if given is True)
 
 
@@ -155,13 +153,12 @@ def _json(lines: Sequence[tuple[int, str]], index: int, form: str) -> tuple[int,
     number, text = lines[index]
     try:
         value = decode(text)
-        whole = _texts(value) == _quotes(text) // 2
+        if _texts(value) != _quotes(text) // 2:
+            raise ValueError("a key given twice")
     except RecursionError:
         raise _error(number, "is nested too deeply", form) from None
-    except (msgspec.DecodeError, ValueError):
-        whole = False
-    if not whole:
-        raise _error(number, *_fault(text, form))
+    except ValueError:
+        raise _error(number, *_fault(text, form)) from None
     if not isinstance(value, dict):
         raise _error(number, f"is {_brief(value)}, not an object", form)
     return number, value

@@ -1,6 +1,7 @@
 """Start a run and see it to its rest: `run` without an event loop where nothing needs one, `arun` inside one."""
 
 import inspect
+import logging
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,13 +15,15 @@ from ..core.events import Began, Grade, Record, Status
 from ..core.remit import Remit, mismatches
 from ..core.run import Observation, Run
 from ..core.todo import resting
-from ..errors import InsideLoop, Invalid
+from ..errors import InsideLoop, Invalid, StoreError
 from ..tools.toolbox import Toolbox
 from .clock import SystemClock
 from .heart import Heart
 from .identity import new_run_id, process_owner
 from .loop import Driver, Watcher
 from .ports import Asker, Clock, Policy, Store
+
+log = logging.getLogger("remit")
 
 
 @dataclass(frozen=True)
@@ -161,8 +164,15 @@ async def finish(driver: Driver) -> Outcome:
     finally:
         if heart is not None:
             heart.stop()
-        driver.store.release(driver.run.id, driver.epoch)
+        _release(driver)
     return outcome(driver.run, driver.store)
+
+
+def _release(driver: Driver) -> None:
+    try:
+        driver.store.release(driver.run.id, driver.epoch)
+    except StoreError as error:  # what happened is on record; a lease that is not given up runs out
+        log.warning("the lease of run %s could not be given up: %s", driver.run.id, error.message)
 
 
 def outcome(run: Run, store: Store) -> Outcome:

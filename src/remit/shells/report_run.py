@@ -74,12 +74,12 @@ class _Kept:
 def _text(story: Story, parts: list[Section]) -> Iterator[str]:
     for line in story.summary.lines(story.stop()):
         yield line + "\n"
-    for part in parts:
+    for part in _arranged(parts):
+        yield f"\n{part.title}\n"
         lines = _Lines(part)
         widths = widths_of(lines)
-        yield f"\n{part.title}\n" if widths else f"\n{part.title}: {part.empty}\n"
         for cells in lines:
-            yield "  " + aligned(cells, widths)
+            yield aligned(cells, widths, indent="  ")
 
 
 class _Lines:
@@ -89,12 +89,9 @@ class _Lines:
         self._part = part
 
     def __iter__(self) -> Iterator[list[str]]:
-        heading = _heading(self._part)
-        for cells in _rows(self._part):
-            if heading:
-                yield heading
-                heading = []
-            *cells, last = cells
+        if self._part.columns:
+            yield [_label(name) for name in self._part.columns]
+        for *cells, last in _rows(self._part):
             for line in last.split("\n") if self._part.prose else [last]:
                 yield [visible(cell) for cell in [*cells, line]]
                 cells = [""] * len(cells)
@@ -102,27 +99,22 @@ class _Lines:
 
 def _markdown(story: Story) -> Iterator[str]:
     yield f"# Run {_escape(story.run)}\n\n```text\n"
-    for line in story.summary.lines(story.stop()):  # each begins with our own words: none can end the block
+    for line in story.summary.lines(story.stop()):  # each begins with a word of ours: none can end the block
         yield line + "\n"
     yield "```\n"
-    for part in sections(story):
-        yield f"\n## {part.title}\n\n"
-        heading = _heading(part) or ["", ""]
-        for cells in _rows(part):
-            if heading:
-                yield f"| {' | '.join(heading)} |\n|{' --- |' * len(heading)}\n"
-                heading = []
-            if part.prose:
-                cells[-1] = "<br>".join(map(_escape, cells[-1].split("\n")))
-            else:
-                cells[-1] = _escape(cells[-1])
-            yield f"| {' | '.join([*map(_escape, cells[:-1]), cells[-1]])} |\n"
-        if heading:
-            yield f"{part.empty}\n"
+    for part in _arranged(sections(story)):
+        heading = [_label(name) for name in part.columns] or ["", ""]
+        yield f"\n## {part.title}\n\n| {' | '.join(heading)} |\n|{' --- |' * len(heading)}\n"
+        for *cells, last in _rows(part):
+            lines = last.split("\n") if part.prose else [last]
+            yield f"| {' | '.join([*map(_escape, cells), '<br>'.join(map(_escape, lines))])} |\n"
 
 
-def _heading(part: Section) -> list[str]:
-    return [_label(name) for name in part.columns]
+def _arranged(parts: list[Section]) -> list[Section]:
+    """The sections that have something to tell, and one that names the others; what comes last stays last."""
+    told = [part for part in parts if any(True for _ in part.rows)]
+    silent = [(part.title, part.empty) for part in parts if all(part is not other for other in told)]
+    return [*told[:-1], *([Section("", "Otherwise", (), silent)] if silent else []), *told[-1:]]
 
 
 def _rows(part: Section) -> Iterator[list[str]]:
@@ -218,16 +210,16 @@ def utc(at: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time span in the two largest units that say something."""
-    if seconds < 1:
-        return f"{seconds * 1000:.1f} ms"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
+    """Return a time span in its one or two largest units."""
+    if seconds < 59.95:
+        return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms" if seconds else "0 s"
     whole = round(seconds)
-    for unit, size, rest, part in (("d", 86_400, "h", 3_600), ("h", 3_600, "min", 60), ("min", 60, "s", 1)):
-        if whole >= size:
-            return f"{whole // size} {unit} {whole % size // part} {rest}"
-    return "1 min 0 s"
+    unit, size, rest, part = next(scale for scale in _SCALES if whole >= scale[1])
+    more = whole % size // part
+    return f"{whole // size} {unit}" + (f" {more} {rest}" if more else "")
+
+
+_SCALES = (("d", 86_400, "h", 3_600), ("h", 3_600, "min", 60), ("min", 60, "s", 1))
 
 
 def widths_of(lines: Iterable[list[str]]) -> list[int]:
@@ -238,10 +230,10 @@ def widths_of(lines: Iterable[list[str]]) -> list[int]:
     return widths
 
 
-def aligned(cells: list[str], widths: list[int]) -> str:
+def aligned(cells: list[str], widths: list[int], indent: str = "") -> str:
     """Return one line of a table, with its end; the last cell is as long as it likes."""
     padded = [cell + " " * (width - _width(cell)) for cell, width in zip(cells[:-1], widths, strict=False)]
-    return "  ".join([*padded, cells[-1]]).rstrip() + "\n"
+    return (indent + "  ".join([*padded, cells[-1]])).rstrip() + "\n"
 
 
 def _width(text: str) -> int:

@@ -23,7 +23,7 @@ def resolve(store: Store, name: str) -> str:
     if found:
         raise UnknownRun(f"{len(found)} runs start with {name!r}", fix=f"give more of one: {', '.join(found[:5])}")
     raise UnknownRun(
-        f"there is no run {name!r} in this store", fix="list them with `remit runs`, or name another --store"
+        f"there is no run {name!r} in this store", fix="list them with `remit runs`, name another --store, or, if you mean a file, look at its path"
     )
 
 

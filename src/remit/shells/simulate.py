@@ -11,7 +11,9 @@ import os
 import sys
 from typing import Any
 
-from ..core.canon import decode, encode
+import msgspec
+
+from ..core.canon import decode
 from ..core.remit import Gate, Remit, Stuck
 from ..core.reply import Call, Final
 from ..core.run import Observation
@@ -25,9 +27,10 @@ from ..runtime.agent import Outcome, run
 from ..tools.simulated import SCHEMA, Simulated
 from ..tools.toolbox import Toolbox
 
-DEFAULT_CONSEQUENTIAL = frozenset(
-    "deploy delete_file delete_record drop_table merge pay publish purchase refund rollback send_email transfer".split()
-)
+DEFAULT_CONSEQUENTIAL = frozenset({
+    "deploy", "delete_file", "delete_record", "drop_table", "merge", "pay", "publish", "purchase", "refund", "rollback",
+    "send_email", "transfer",
+})  # fmt: skip
 """The tools that need approval where `--consequential` does not name others."""
 
 MANY = 2**53 - 1
@@ -54,9 +57,14 @@ def plain(args: list[str]) -> int | None:
 
 def names(given: str) -> frozenset[str]:
     """Return the tools in the value of `--consequential`: names with commas between them, spaces around each dropped.
-    The value is UTF-8 in any locale."""
-    text = os.fsencode(given).decode(errors="replace")
-    return frozenset(name for part in text.split(",") if (name := part.strip(" ")))
+
+    As scenarios are UTF-8 in any locale, so is the value; if it is not, it is read as the locale has it.
+    """
+    try:
+        given = os.fsencode(given).decode()
+    except UnicodeDecodeError:
+        pass
+    return frozenset(name for part in given.split(",") if (name := part.strip(" ")))
 
 
 def simulate(path_or_dash: str, consequential: frozenset[str], as_json: bool) -> int:
@@ -74,7 +82,7 @@ def simulate(path_or_dash: str, consequential: frozenset[str], as_json: bool) ->
         name = "standard input" if path_or_dash == "-" else path_or_dash
         return _complain(f"cannot read {visible(name)}: {_reason(error)}; name a file, or - for stdin", 2)
     said = document(play(scenario, consequential))
-    return _print(encode(said) if as_json else "\n".join(_lines(said)).encode())
+    return _print(msgspec.json.encode(said) if as_json else "\n".join(_lines(said)).encode())
 
 
 def _read(path_or_dash: str) -> Scenario:

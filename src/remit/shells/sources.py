@@ -15,6 +15,7 @@ from ..readers import export
 from ..runtime.ports import Store
 from .runs import resolve
 
+
 def is_file(source: str) -> bool:
     """Is this a file (`-` is standard input) rather than a run? An existing path wins."""
     return source == "-" or Path(source).exists()

@@ -7,7 +7,7 @@ import sys
 import time
 from threading import Lock
 
-from ..errors import LogDamaged, StoreError
+from ..errors import InputError, LogDamaged, StoreError
 from .faults import damaged, fault, unusable
 from .schema import APPLICATION, MIGRATIONS, migrate
 
@@ -45,7 +45,7 @@ def _check_place(path: str, readonly: bool) -> None:
             what = f"the store {path} is {'missing' if found is None else 'empty'}, but runs were recorded in it"
             raise LogDamaged(what, fix=f"restore it from a copy; to begin anew, delete {path}-heads as well")
         if readonly:
-            raise StoreError(f"there is no store {path}", fix="start a run first, or name another store")
+            raise InputError(f"there is no store {path}", fix="start a run first, or name another store")
         if found is None:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
 
@@ -98,7 +98,7 @@ def _connection(path: str, how: str, timeout: float) -> sqlite3.Connection:
 
 def _check_ours(connection: sqlite3.Connection, path: str) -> None:
     if _version(connection, path) == 0:
-        raise StoreError(f"there are no runs in {path} yet", fix="start one, or name another store")
+        raise InputError(f"there are no runs in {path} yet", fix="start one, or name another store")
 
 
 def _version(connection: sqlite3.Connection, path: str) -> int:
