@@ -8,18 +8,16 @@ import os
 import sqlite3
 import sys
 from collections.abc import Sequence
+from itertools import chain, pairwise
 from pathlib import Path
 from statistics import fmean, median
 from time import perf_counter_ns
 from typing import Any
 
-from remit import Call, Final, ScriptedPolicy, open_store
+from remit import Call, Final, Remit, ScriptedPolicy, open_store
 
 from .harness import Measured, Place, ratios
 from .scenario import governed, remit_for, script
-
-BLOCKS = 6
-"""A round is the median of each side over this part of the steps."""
 
 
 class Paired:
@@ -63,33 +61,34 @@ def write_step(place: Place) -> Measured:
 
 
 def _durable(place: Place, tool: str) -> Measured:
-    steps = place.size(1_200, least=BLOCKS)
+    """Measure runs in stores that are new, where a write-ahead log has yet to grow, as it has for a short program."""
+    steps = place.size(400)
     items, remit = script(steps, tool), remit_for(steps)
     record = max((record.events for record in governed(ScriptedPolicy(items), remit).records[1:]), key=len)
-    file = os.open(place.folder / f"{tool}.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
-    store = open_store(place.folder / f"{tool}.db")
-    policy = Paired(items, file, record)
+    ours, plain = [], []
+    for number in range(place.rounds(7)):
+        base = place.folder / f"{tool}-{number}"
+        policy = _paired(base, items, record, remit)
+        ours.append([after - went for (_, went), (after, _) in pairwise(policy.times)])
+        plain.append([went - came for came, went in policy.times[:-1]])
+    say = f"a step {_us(ours)}; append and sync of {len(record)} bytes {_us(plain)}; on {file_system(place.folder)}"
+    return Measured([ratios([median(times) for times in ours], [median(times) for times in plain])], [say])
+
+
+def _paired(base: Path, items: Sequence[Call | Final], record: bytes, remit: Remit) -> Paired:
+    file = os.open(base.with_suffix(".log"), os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    store = open_store(base.with_suffix(".db"))
     try:
+        policy = Paired(items, file, record)
         governed(policy, remit, store)
+        return policy
     finally:
         store.close()
         os.close(file)
-    ours = [after - went for (_, went), (after, _) in zip(policy.times, policy.times[1:], strict=False)]
-    plain = [went - came for came, went in policy.times[:-1]]
-    return Measured(
-        [ratios(_blocks(ours), _blocks(plain))],
-        [
-            f"a step {_us(ours)}; append and sync of {len(record)} bytes {_us(plain)}; on {file_system(place.folder)}",
-        ],
-    )
 
 
-def _blocks(times: Sequence[int]) -> list[float]:
-    size = len(times) // BLOCKS
-    return [median(times[size * block : size * (block + 1)]) for block in range(BLOCKS)]
-
-
-def _us(times: Sequence[int]) -> str:
+def _us(rounds: Sequence[Sequence[int]]) -> str:
+    times = [*chain.from_iterable(rounds)]
     return f"median {median(times) / 1e3:,.0f} µs, mean {fmean(times) / 1e3:,.0f} µs"
 
 

@@ -1,6 +1,7 @@
 """A sound agent file is read as it is written, whatever is in it is used, and no file makes the reader break."""
 
 import os
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,11 @@ LEAVES = (
 VALUES = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=4), max_leaves=12
 )
+LIKELY: list[Any] = [
+    "any", "none", "hold", "allow", "continue", "write", "egress", "text", 2, 5, 300, 1.5, True, False, [], {}, ["x"],
+    ["-x", 1], {"target": "any"}, {"target": []}, {"deploy": 1}, {"deploy": "allow"}, ["cites", {"command": ["x"]}],
+    [{"call": "deploy"}, {"final": ""}], {"type": "string"}, {"rule": "progress", "threshold": 2},
+]  # fmt: skip
 SOUND: dict[str, Any] = {
     "task": "t",
     "policy": {
@@ -231,21 +237,21 @@ SOUND: dict[str, Any] = {
 
 @st.composite
 def documents(draw: st.DrawFn) -> Any:
-    """A sound file with some of its parts replaced, dropped or added, at any depth."""
-    document = msgspec.msgpack.decode(msgspec.msgpack.encode(SOUND))
+    """A sound file with some of its parts replaced or added, at any depth."""
+    document = deepcopy(SOUND)
     for _ in range(draw(st.integers(1, 3))):
         part: Any = document
         while True:
             keys: Any = list(part) if isinstance(part, dict) else range(len(part))
             key = draw(st.sampled_from(keys) if keys else TEXTS)
             inner = part[key] if keys else None
-            if isinstance(inner, dict | list) and inner and draw(st.booleans()):
+            if isinstance(inner, dict | list) and inner and draw(st.integers(0, 4)):
                 part = inner
                 continue
-            if isinstance(part, dict) and draw(st.booleans()):
+            if isinstance(part, dict) and draw(st.integers(0, 4)) == 4:
                 key = draw(TEXTS)
             if isinstance(part, dict) or keys:
-                part[key] = draw(VALUES)
+                part[key] = draw(st.sampled_from(LIKELY).map(deepcopy) | VALUES)
             break
     return document
 

@@ -263,6 +263,19 @@ def _reads(call: str) -> list[AnyEvent]:
     return [proposed, Allowed(call=call, rule="scope.fetch"), Started(call=call)]
 
 
+def reading(number: int) -> list[AnyEvent]:
+    """What call `number` ends with, and how the one after it starts."""
+    call = f"c{number + 1}"
+    args = Raw(b'{"path":"%d.py"}' % number)
+    return [
+        Observed(call=f"c{number}", status="ok", text=f"{number} ".ljust(1_000, "x"), us=500),
+        Replied(turn=number + 1, us=500),
+        Proposed(call=call, tool="read_file", args=args),
+        Allowed(call=call, rule="scope.read_file"),
+        Started(call=call),
+    ]
+
+
 def damaged() -> list[Record]:
     """The log of `complete` after an accident: a record lost, another overwritten with zeros."""
     whole = complete()

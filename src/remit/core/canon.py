@@ -138,7 +138,7 @@ def _refuse_duplicates(data: bytes) -> None:
             keys[key] = value
         return keys
 
-    json.loads(data, object_pairs_hook=unique)
+    json.loads(data.decode(), object_pairs_hook=unique)
 
 
 def _classify(data: bytes, error: Exception) -> NotCanonical:
@@ -146,14 +146,14 @@ def _classify(data: bytes, error: Exception) -> NotCanonical:
     import json
 
     try:
-        json.loads(data, parse_constant=_refuse_constant)
+        json.loads(data.decode(), parse_constant=_refuse_constant)
     except NotCanonical as refusal:
         return refusal
     except UnicodeDecodeError:
         return NotCanonical("args.not_utf8", "is not UTF-8 text")
     except json.JSONDecodeError as broken:
-        cut = broken.msg.startswith("Unterminated string") or broken.pos >= len(broken.doc.rstrip())
-        if cut:
+        said = str(error)  # msgspec tells where it stood; the end of the text is where more was to come
+        if "truncated" in said or said.endswith(f"(byte {len(data)})"):
             return NotCanonical("args.truncated", "ends in the middle: the reply was cut off")
         return NotCanonical("args.malformed", f"is not JSON: {broken.msg} at character {broken.pos}")
     except (ValueError, RecursionError):

@@ -110,14 +110,16 @@ _REPLY_FORM = "return a Call, a Final, or Reply(items, raw=JSON, usage=Usage or 
 
 
 def _set_aside(run: Run, items: Sequence[Call | Final], wrong: tuple[str, str] | None) -> list[AnyEvent]:
-    """Propose every call of a reply that is not acted on, and answer it: nothing proposed stays without an answer."""
-    events: list[AnyEvent] = []
+    """Propose every call of a reply that is not acted on, then answer each: nothing proposed stays without an answer."""
     calls = [item for item in items if isinstance(item, Call)]
-    for number, item in enumerate(calls, run.proposed + 1):
-        proposed, _, _ = read_call(item, number)
-        declined = Observed(call=proposed.call, status="not_run", text="the model declined in the same reply")
-        events += [proposed, invalid(proposed.call, *wrong) if wrong else declined]
-    return events
+    proposals = [read_call(item, number)[0] for number, item in enumerate(calls, run.proposed + 1)]
+    return [*proposals, *(_aside(proposed.call, wrong) for proposed in proposals)]
+
+
+def _aside(call: str, wrong: tuple[str, str] | None) -> Observed:
+    if wrong is not None:
+        return invalid(call, *wrong)
+    return Observed(call=call, status="not_run", text="the model declined in the same reply")
 
 
 def _cut_off(tools: Tools, proposed: Proposed) -> Observed | None:

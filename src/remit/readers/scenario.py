@@ -223,7 +223,9 @@ def _finite(digits: str) -> float:
 
 
 def _brief(value: object) -> str:
-    """Show a JSON value as JSON, its beginning if it is long."""
+    """Show a JSON value in a few words: as JSON, cut where it is long."""
+    if value and isinstance(value, list | dict):
+        return "an array" if isinstance(value, list) else "an object"
     try:
         text = encode(value).decode()
     except UnicodeEncodeError:

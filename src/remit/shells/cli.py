@@ -45,7 +45,7 @@ class Verbs(click.Group):
             ctx.exit(1)
         except OSError as error:
             click.echo(f"remit: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
-            ctx.exit(2 if error.filename else 1)  # a file that was named cannot be read; else the output cannot be written
+            ctx.exit(2 if error.filename else 1)  # with a name it is input that cannot be read, else output
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)

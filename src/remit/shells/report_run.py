@@ -145,14 +145,13 @@ def _reading(name: str, value: Any, absent: str) -> str:
     return short(str(_data(name, value)), LONGEST)
 
 
-_MARKUP = {ord(char): f"\\{char}" for char in "\\`*_[]~$"} | {
-    ord(char): f"&#{ord(char)};"
-    for char in "|<>&"  # not every reader takes `\\|` in a table for what it is
-}
+# A pipe is an entity, for not every reader takes one behind a backslash in a table for what it is.
+_MARKUP = {ord(char): f"\\{char}" for char in "\\`*_[]~$"} | {ord(char): f"&#{ord(char)};" for char in "|<>&"}
 
 
 def _escape(text: str) -> str:
-    return visible(text).translate(_MARKUP)
+    escaped = visible(text).translate(_MARKUP)
+    return escaped.replace("://", ":\\//").replace("www.", "www\\.")  # what would become a link by itself
 
 
 # For programs
@@ -171,22 +170,22 @@ def _json(story: Story) -> Iterator[str]:
     for name in sorted(members):
         key, value = _encode(name), members[name]
         comma = "," if name != max(members) else ""
-        if isinstance(value, Section):
+        if isinstance(value, Section) and any(True for _ in value.rows):
             yield f"{key}: [\n"
             yield from _objects(value)
             yield f"]{comma}\n"
         else:
-            yield f"{key}: {_encode(value)}{comma}\n"
+            yield f"{key}: {_encode([] if isinstance(value, Section) else value)}{comma}\n"
     yield "}\n"
 
 
 def _objects(part: Section) -> Iterator[str]:
     before = ""
     for row in part.rows:
-        yield before
-        pairs = zip(part.columns, row, strict=True)
-        before = _encode({name: _data(name, value) for name, value in pairs}) + ",\n"
-    yield before.removesuffix(",\n") + "\n"
+        if before:
+            yield before + ",\n"
+        before = _encode({name: _data(name, value) for name, value in zip(part.columns, row, strict=True)})
+    yield before + "\n"
 
 
 def _encode(value: Any) -> str:

@@ -10,6 +10,9 @@ from ..runtime.ports import Store
 from .show import RunRow
 
 
+UNKNOWN = "list them with `remit runs`, name another --store, or, if you mean a file, look at its path"
+
+
 def resolve(store: Store, name: str) -> str:
     """Return the run's id for an id, a unique prefix of one, or `latest`. Raises UnknownRun."""
     ids = [head.run for head in store.heads()]
@@ -22,9 +25,7 @@ def resolve(store: Store, name: str) -> str:
         return found[0]
     if found:
         raise UnknownRun(f"{len(found)} runs start with {name!r}", fix=f"give more of one: {', '.join(found[:5])}")
-    raise UnknownRun(
-        f"there is no run {name!r} in this store", fix="list them with `remit runs`, name another --store, or, if you mean a file, look at its path"
-    )
+    raise UnknownRun(f"there is no run {name!r} in this store", fix=UNKNOWN)
 
 
 def standing(store: Store, run: Run) -> tuple[str, str]:

@@ -82,7 +82,7 @@ def simulate(path_or_dash: str, consequential: frozenset[str], as_json: bool) ->
         name = "standard input" if path_or_dash == "-" else path_or_dash
         return _complain(f"cannot read {visible(name)}: {_reason(error)}; name a file, or - for stdin", 2)
     said = document(play(scenario, consequential))
-    return _print(msgspec.json.encode(said) if as_json else "\n".join(_lines(said)).encode())
+    return _print(msgspec.json.encode(said) if as_json else "\n".join(lines(said)).encode())
 
 
 def _read(path_or_dash: str) -> Scenario:
@@ -157,12 +157,14 @@ def _stop(outcome: Outcome) -> str | None:
     raise AssertionError(f"a simulated run cannot end as {outcome.error}")
 
 
-def _lines(said: dict[str, Any]) -> list[str]:
-    lines = []
-    for step in said["steps"]:
-        result = step["result"] if "result" in step else f"blocked: {step['blocked']}"
-        lines.append(f"step {step['step']}: {step['action']} -> {result}")
-    return [*lines, f"final: {said['final']}" if said["stop"] is None else f"stopped: {said['stop']}"]
+def lines(said: dict[str, Any]) -> list[str]:
+    """Return the document as the lines of the text format."""
+    steps = [
+        f"step {step['step']}: {step['action']} -> "
+        + (step["result"] if "result" in step else f"blocked: {step['blocked']}")
+        for step in said["steps"]
+    ]
+    return [*steps, f"final: {said['final']}" if said["stop"] is None else f"stopped: {said['stop']}"]
 
 
 def _print(data: bytes) -> int:
