@@ -170,6 +170,14 @@ SCHEMA = 'schema = {type = "object", properties = {%s}, required = [%s], additio
             id="a shell string, and an effect that there is not",
         ),
         pytest.param(
+            'command = ["a", "\\u0000"]\neffect = "read"\ncwd = "a\\u0000"',
+            [
+                "tools.deploy.command: must be a list of texts, the program first, not ['a', '\\x00']",
+                "tools.deploy.cwd: must be text that is not blank, not 'a\\x00'",
+            ],
+            id="what no program can be given",
+        ),
+        pytest.param(
             'command = []\neffect = "read"',
             ["tools.deploy.command: must be a list of texts, the program first, not []"],
             id="no program",

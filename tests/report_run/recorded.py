@@ -210,7 +210,7 @@ def invalid() -> list[Record]:
         Call("raed_file", {"path": "calc.py"}),
         Final("  "),
         Call("read_file", {"path": 1, "mode": "r"}),
-        Reply((Call("read_file", {"path": "a"}), Final("b"))),
+        Reply((Call("read_file", {"path": "a"}), Call("read_file", {"path": "b"}))),
     ]
     return recorded("Read it", script, Remit(tools={"read_file": "any"}, max_invalid=5))
 
@@ -243,7 +243,8 @@ def lasting() -> list[Record]:
         (9 * 3600 * SECOND, [Approved(call="c1", by="bob", claim="signed", digest=held.digest)]),
         (SECOND, [Resumed(owner="worker-2", epoch=2), Allowed(call="c1", rule="approval"),
                   Started(call="c1", effect_id="r1.c1")]),
-        (MINUTE, [Resumed(owner="worker-3", epoch=3), Unsettled(call="c1", cause="the process ended while it ran")]),
+        (MINUTE, [Resumed(owner="worker-3", epoch=3),
+                  Unsettled(call="c1", cause="the process ended while it ran", us=2_500_000)]),
         (MINUTE, [Settled(call="c1", how="person", done=True, by="carol", note="seen on staging"),
                   Observed(call="c1", status="settled", text="done")]),
         (SECOND, [Asked(turn=2)]),
@@ -266,7 +267,7 @@ def _reads(call: str) -> list[AnyEvent]:
 def reading(number: int) -> list[AnyEvent]:
     """What call `number` ends with, and how the one after it starts."""
     call = f"c{number + 1}"
-    args = Raw(b'{"path":"%d.py"}' % number)
+    args = Raw(b'{"path":"%0200d.py"}' % number)
     return [
         Observed(call=f"c{number}", status="ok", text=f"{number} ".ljust(1_000, "x"), us=500),
         Replied(turn=number + 1, us=500),

@@ -159,6 +159,12 @@ def test_the_timeline_has_every_event_in_every_form(name: str) -> None:
     assert len(report(records, "markdown").partition("\n## Timeline\n")[2].splitlines()) == 3 + events
 
 
+def test_the_time_of_a_step_is_that_of_all_its_tries_without_waiting() -> None:
+    whole = document(lasting())  # a write of unknown outcome after 2.5 s, settled an hour later; a read of 30 s
+    assert whole["total_ms"] == 32_500.0
+    assert [row["took_seconds"] for row in whole["receipts"]] == [2.5]
+
+
 def test_json_is_lines_that_make_one_object_with_unique_members() -> None:
     chunks = list(report_records(lasting(), full=False, form="json"))
     assert all(chunk.endswith("\n") and chunk.count("\n") == 1 for chunk in chunks)
@@ -282,10 +288,10 @@ def long_log(calls: int) -> Iterator[Record]:
         yield last
 
 
-def peak(calls: int) -> int:
+def peak(calls: int, *, full: bool) -> int:
     tracemalloc.start()
     try:
-        for _ in report_records(long_log(calls), full=True, form="text"):
+        for _ in report_records(long_log(calls), full=full, form="text"):
             pass
         return tracemalloc.get_traced_memory()[1]
     finally:
@@ -293,7 +299,11 @@ def peak(calls: int) -> int:
 
 
 def test_memory_does_not_grow_with_the_log() -> None:
-    assert peak(3_000) < peak(2_000) + 200_000
+    assert peak(600, full=False) < peak(200, full=False) + 100_000
+
+
+def test_beyond_a_megabyte_memory_does_not_grow_with_the_timeline() -> None:
+    assert peak(2_800, full=True) < 1.3 * peak(1_600, full=True)
 
 
 # For people

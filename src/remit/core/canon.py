@@ -153,7 +153,7 @@ def _classify(data: bytes, error: Exception) -> NotCanonical:
         return NotCanonical("args.not_utf8", "is not UTF-8 text")
     except json.JSONDecodeError as broken:
         said = str(error)  # msgspec tells where it stood; the end of the text is where more was to come
-        if "truncated" in said or said.endswith(f"(byte {len(data)})"):
+        if "truncated" in said or said.endswith(f"invalid number (byte {len(data)})"):
             return NotCanonical("args.truncated", "ends in the middle: the reply was cut off")
         return NotCanonical("args.malformed", f"is not JSON: {broken.msg} at character {broken.pos}")
     except (ValueError, RecursionError):

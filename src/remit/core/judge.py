@@ -46,7 +46,7 @@ def ask(run: Run, remote: bool) -> AnyEvent | None:
     spent = budget.before_request(run)
     if spent is not None:
         return Ended(status="budget_exhausted", reason=spent.text)
-    if not remote:
+    if not remote and run.phase == "ready":
         return None
     if run.phase == "retrying":
         return Asked(turn=run.turns, attempt=run.attempt + 1)
@@ -71,7 +71,7 @@ def reply(run: Run, tools: Tools, said: object, turn: int, us: int) -> Iterator[
     if finish == "refusal" or finish == "filter":
         yield from _set_aside(run, items, None)
         return
-    if finish == "end" and not items:
+    if finish == "end":
         return
     wrong = None if len(items) == 1 and turn != run.rules.last_turn else shape(items, run.remit.parallel)
     if wrong is not None:
@@ -97,10 +97,13 @@ def _checked(said: object) -> Reply:
         raise PolicyError(f"the policy returned {type(said).__name__}, which is not a reply", fix=_REPLY_FORM)
     try:
         msgspec.convert(msgspec.to_builtins([said.finish, said.usage]), tuple[Finish, Usage | None])
-        sound = all(isinstance(item, Call | Final) for item in said.items)
+        items: object = said.items  # its type is the policy's promise
+        sound = isinstance(items, Sequence) and all(isinstance(item, Call | Final) for item in items)
         encode(said.raw)
     except (TypeError, ValueError) as error:
         raise PolicyError(f"the policy's reply cannot be recorded: {error}", fix=_REPLY_FORM) from error
+    if said.finish == "end" and said.items:
+        raise PolicyError("the policy ended and proposed something in one reply", fix=_REPLY_FORM)
     if not sound:
         raise PolicyError("the policy's reply has an item that is neither a call nor a final", fix=_REPLY_FORM)
     return said

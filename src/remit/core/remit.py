@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from math import isfinite
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -54,21 +53,31 @@ class Remit(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         found = problems({name: getattr(self, name) for name in self.__struct_fields__})
         if found:
             raise Invalid("remit", found)
+        _ = self.document  # taken now: what the caller does to its own tables later changes nothing
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The remit as plain JSON data; a Python check is there by its name."""
-        data = {name: getattr(self, name) for name in self.__struct_fields__}
-        data["stuck"] = {"rule": self.stuck.rule, "threshold": self.stuck.threshold}
-        data["checks"] = [
-            check if isinstance(check, str | Mapping) else {"callable": callable_name(check)} for check in self.checks
-        ]
-        return admit(data)[1]  # type: ignore[no-any-return]
+        """The remit as plain JSON data; a Python check is there by its name. Raises Invalid for what is not text."""
+        try:
+            data = admit({name: _plain(getattr(self, name)) for name in self.__struct_fields__})[1]
+        except NotCanonical as error:
+            raise Invalid("remit", [f"it {error}"]) from None
+        return data  # type: ignore[no-any-return]
 
     def digest(self, tools: Mapping[str, ToolSpec]) -> str:
         """Digest of the document and of the declarations of the tools it names."""
         declared = {name: msgspec.to_builtins(tools[name].declared) for name in self.tools if name in tools}
         return digest(encode({"remit": self.document, "tools": declared}))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    if isinstance(value, Stuck):
+        return {"rule": value.rule, "threshold": value.threshold}
+    return {"callable": callable_name(value)} if callable(value) else value
 
 
 def callable_name(check: Callable[..., Any]) -> str:
@@ -100,6 +109,8 @@ def problems(document: Mapping[str, Any]) -> list[str]:
     for key, value in document.items():
         if key in _RULES and not (value is None and key in _LIFTABLE):
             found += _RULES[key](key, value)
+    if document.get("last_turn") is True and document.get("turns", 1) is None:
+        found.append("last_turn: needs a limit on turns, of which it is the last")
     return found
 
 
@@ -107,7 +118,7 @@ def unknown_name(path: str, name: str, kind: str, known: Any) -> str:
     """Return `path: unknown kind`, with near names."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [str(k) for k in known], n=3)
+    near = get_close_matches(str(name), [str(k) for k in known], n=3)
     hint = (
         f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(str(k) for k in known)) or 'none'}"
     )
@@ -117,33 +128,41 @@ def unknown_name(path: str, name: str, kind: str, known: Any) -> str:
 Rule: TypeAlias = Callable[[str, Any], list[str]]
 
 
+def _shown(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes out no integer of more than 4300 digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 80 else text[:80] + "…"
+
+
 def _whole(least: int) -> Rule:
     def rule(path: str, value: Any) -> list[str]:
         if isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**53:
             return []
-        return [f"{path}: must be a whole number of at least {least}, not {value!r}"]
+        return [f"{path}: must be a whole number of at least {least}, not {_shown(value)}"]
 
     return rule
 
 
 def _seconds(path: str, value: Any) -> list[str]:
-    if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value > 0:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 2**53:
         return []
-    return [f"{path}: must be a finite number greater than 0, not {value!r}"]
+    return [f"{path}: must be a finite number greater than 0, not {_shown(value)}"]
 
 
 def _one_of(*choices: Any) -> Rule:
     def rule(path: str, value: Any) -> list[str]:
         if any(type(value) is type(choice) and value == choice for choice in choices):
             return []
-        return [f"{path}: must be {' or '.join(repr(choice) for choice in choices)}, not {value!r}"]
+        return [f"{path}: must be {' or '.join(repr(choice) for choice in choices)}, not {_shown(value)}"]
 
     return rule
 
 
 def _table(path: str, value: Any, rule: Rule) -> list[str]:
     if not isinstance(value, Mapping):
-        return [f"{path}: must be a table, not {value!r}"]
+        return [f"{path}: must be a table, not {_shown(value)}"]
     return [
         p
         for key, item in value.items()
@@ -155,7 +174,7 @@ def _scope(path: str, scope: Any) -> list[str]:
     if scope == "any":
         return []
     if not isinstance(scope, Mapping):
-        return [f'{path}: must be "any" or a table of arguments, not {scope!r}']
+        return [f'{path}: must be "any" or a table of arguments, not {_shown(scope)}']
     return _table(path, scope, _values)
 
 
@@ -163,7 +182,7 @@ def _values(path: str, values: Any) -> list[str]:
     if values == "any":
         return []
     if isinstance(values, str | bytes) or not isinstance(values, Sequence):
-        return [f'{path}: must be "any" or a list of exact values, not {values!r}']
+        return [f'{path}: must be "any" or a list of exact values, not {_shown(values)}']
     found = []
     for number, value in enumerate(values):
         try:
@@ -176,7 +195,7 @@ def _values(path: str, values: Any) -> list[str]:
 def _stuck(path: str, value: Any) -> list[str]:
     data = {"rule": value.rule, "threshold": value.threshold} if isinstance(value, Stuck) else value
     if not isinstance(data, Mapping):
-        return [f"{path}: must be a table with `rule` and `threshold`, not {value!r}"]
+        return [f"{path}: must be a table with `rule` and `threshold`, not {_shown(value)}"]
     rules: dict[str, Rule] = {"rule": _one_of("progress", "plain"), "threshold": _whole(1)}
     found = [unknown_name(f"{path}.{key}", key, "key", rules) for key in data if key not in rules]
     if data.get("rule", "progress") == "progress":
@@ -186,12 +205,12 @@ def _stuck(path: str, value: Any) -> list[str]:
 
 def _checks(path: str, value: Any) -> list[str]:
     if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-        return [f"{path}: must be a list of checks, not {value!r}"]
+        return [f"{path}: must be a list of checks, not {_shown(value)}"]
     return [p for number, check in enumerate(value) for p in _check(f"{path}[{number}]", check)]
 
 
 def _text(path: str, value: Any) -> list[str]:
-    return [] if isinstance(value, str) and value else [f"{path}: must be non-empty text, not {value!r}"]
+    return [] if isinstance(value, str) and value else [f"{path}: must be non-empty text, not {_shown(value)}"]
 
 
 def _argv(path: str, value: Any) -> list[str]:
@@ -201,7 +220,7 @@ def _argv(path: str, value: Any) -> list[str]:
         and value
         and all(isinstance(v, str) and "\0" not in v for v in value)
     )
-    return [] if sound and value[0] else [f"{path}: must be a list of texts, the program first, not {value!r}"]
+    return [] if sound and value[0] else [f"{path}: must be a list of texts, the program first, not {_shown(value)}"]
 
 
 def _sha256(path: str, value: Any) -> list[str]:
@@ -209,7 +228,7 @@ def _sha256(path: str, value: Any) -> list[str]:
     return (
         []
         if len(hexes) == 64 and not set(hexes) - set("0123456789abcdef")
-        else [f"{path}: must be 64 lower-case hex digits, not {value!r}"]
+        else [f"{path}: must be 64 lower-case hex digits, not {_shown(value)}"]
     )
 
 
@@ -225,7 +244,7 @@ def _check(path: str, check: Any) -> list[str]:
         return []
     if not isinstance(check, Mapping):
         return [
-            f'{path}: must be "cites", "effect", {{command = […]}}, {{file = …}} or a Python callable, not {check!r}'
+            f'{path}: must be "cites", "effect", {{command = […]}}, {{file = …}} or a Python callable, not {_shown(check)}'
         ]
     form = next((rules for name, rules in CHECK_FORMS.items() if name in check), None)
     if form is None:

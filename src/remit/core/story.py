@@ -97,7 +97,6 @@ class Story:
     """Rows of (at, call, decision, person, how the person is known, seconds waited, note, action)."""
     receipts: Listing | None
     """Rows of (at, call, effect id, tries, the rule that allowed it, outcome, seconds it took, action)."""
-
     nudges: Listing | None
     """Rows of (at, call, text)."""
 

@@ -5,9 +5,9 @@ from typing import TypeAlias
 import msgspec
 
 from .check import grade, plan
-from .events import AnyEvent, Ended, Nudged, Status
+from .events import AnyEvent, Ended, Nudged, Observed, Status
 from .moves import CallPhase
-from .run import OpenCall, Run
+from .run import Halt, OpenCall, Run
 
 
 class Ask(msgspec.Struct, frozen=True, gc=False):
@@ -90,11 +90,19 @@ _RANK: dict[CallPhase, int] = {"proposed": 0, "approved": 0, "held": 1, "allowed
 
 def _open(run: Run) -> Todo:
     calls = run.open.values()
+    if run.halt is not None:
+        waiting = [call for call in calls if call.phase in ("proposed", "approved", "held", "allowed")]
+        if waiting:
+            return Note([Observed(call=call.id, status="not_run", text=_halted(run.halt)) for call in waiting])
     call = next(iter(calls)) if len(calls) == 1 else min(calls, key=lambda call: _RANK.get(call.phase, 3))
     kind = _NEXT.get(call.phase)
     if kind is None:
         raise AssertionError(f"call {call.id} of run {run.id} was left {call.phase}: recover it first")
     return kind(call)
+
+
+def _halted(halt: Halt) -> str:
+    return f"not run: the run ends as {halt.status}" + (f", {halt.reason}" if halt.reason else "")
 
 
 def _conclusion(run: Run, checks: int) -> Ended:

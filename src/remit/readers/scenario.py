@@ -74,7 +74,7 @@ def read_scenario(stream: BinaryIO) -> Scenario:
     lines = list(_lines(data))
     limits, approved = _line_1(*_json(lines, 0, _LINE_1))
     environment = _line_2(*_json(lines, 1, _LINE_2))
-    _check_actions(lines[2:])
+    _check_calls(lines[2:])
     return Scenario(*limits, approved, environment, tuple(text for _, text in lines[2:]))
 
 
@@ -126,15 +126,17 @@ def _line_2(number: int, value: dict[str, Any]) -> dict[str, list[str]]:
     return value
 
 
-def _check_actions(lines: Sequence[tuple[int, str]]) -> None:
-    """See that the core can take every action as a call. Raises InputError."""
+def _check_calls(lines: Sequence[tuple[int, str]]) -> None:
+    """See that the core can take every call. Raises InputError."""
     tools: set[str] = set()
     names = 0
-    for number, action in lines:
-        if len(action) > MAX_BYTES // 8 and len(encode({"call": action})) > MAX_BYTES:
+    for number, call in lines:
+        if is_answer(call):
+            continue
+        if len(call) > MAX_BYTES // 8 and len(encode({"call": call})) > MAX_BYTES:
             raise _error(number, f"is a call of more than {MAX_BYTES} bytes of JSON", "shorten it")
-        tool = tool_of(action)
-        if tool not in tools and not is_answer(action):
+        tool = tool_of(call)
+        if tool not in tools:
             tools.add(tool)
             names += len(encode(tool)) + 8
             if names > NAMES:

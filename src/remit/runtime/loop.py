@@ -234,8 +234,7 @@ class Driver:
 
     def _finish(self) -> None:
         """Record the end that is due, if nothing is uncertain."""
-        do = todo(self.run)
-        if isinstance(do, Note):
+        while isinstance(do := todo(self.run), Note):
             self.happen(do.events)
         self.flush()
 

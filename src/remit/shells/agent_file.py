@@ -94,7 +94,8 @@ def _parse(name: str, text: str) -> dict[str, Any]:
         raise Invalid(name, ["nested too deeply to be read"]) from None
     except tomllib.TOMLDecodeError as error:
         found = _PLACE.fullmatch(str(error))
-        assert found is not None, error
+        if found is None:
+            raise Invalid(name, [visible(f"not TOML: {error}")]) from None
         lines = text.split("\n")
         line, column = (int(found[2]), int(found[3])) if found[2] else (len(lines), len(lines[-1]) + 1)
         broken = Invalid(name, [visible(f"line {line}, column {column}: {found[1]}")])

@@ -8,6 +8,7 @@ from ..core.canon import encode
 from ..core.hold import gate
 from ..core.remit import Remit
 from ..core.rules import Rules
+from ..core.stuck import LONGEST_CYCLE
 from ..core.visible import visible
 from ..models.workflow import Workflow
 from ..runtime.check import TIMEOUT as CHECK_TIMEOUT
@@ -103,8 +104,10 @@ def _limit(remit: Remit) -> Iterator[Limit]:
             yield Limit(name, value, unit, value == getattr(default, name))
 
 
-def _overshoot(agent: Agent) -> float:
+def _overshoot(agent: Agent) -> float | None:
     """By how many seconds the working time may be exceeded: a write that runs is not cut off, nor are the checks."""
+    if agent.remit.seconds is None:
+        return None
     specs = [agent.tools[name] for name in agent.remit.tools]
     writes = [spec.timeout + GRACE for spec in specs if spec.writes and spec.timeout is not None]
     commands = [check for check in agent.remit.checks if isinstance(check, Mapping) and "command" in check]
@@ -182,8 +185,9 @@ def _limits(told: Mapping[str, Any]) -> Iterator[str]:
     for limit in told["limits"]:
         value = "no limit" if limit["value"] is None else _number(limit["value"])
         yield f"  {limit['name']:<12} {value:>8}  {limit['unit']}" + _default(limit["default"])
-    over = _number(told["overshoot_seconds"])
-    yield f"  The seconds may be exceeded by {over}: neither a write that runs nor the checks of an answer are cut off."
+    over = told["overshoot_seconds"]
+    if over is not None:
+        yield f"  seconds may be exceeded by {_number(over)}: a write that runs is not cut off, nor are the checks."
 
 
 def _ends(told: Mapping[str, Any]) -> Iterator[str]:
@@ -191,7 +195,7 @@ def _ends(told: Mapping[str, Any]) -> Iterator[str]:
     yield "Refusals: " + (
         "the first call that is refused or denied ends the run." if stop else "go back to the policy."
     )
-    yield f"Stuck: {_stuck(**told['stuck'])}."
+    yield from _stuck(**told["stuck"])
     yield "Several calls in one reply: the reply is returned as invalid."
     if told["last_turn"]:
         yield "Last turn: kept for the answer; no tool may be called in it."
@@ -199,8 +203,8 @@ def _ends(told: Mapping[str, Any]) -> Iterator[str]:
         yield "Grade: an answer is `supported` if all of these pass, else `unsupported`:"
         yield from (f"  {_check(check)}" for check in told["checks"])
     else:
-        yield "Grade: no check is written, so an answer is `unchecked`: nothing but the policy vouches for it."
-    yield "  Quotes and effects that an answer claims are checked against the log in any case."
+        yield "Grade: no check is written, so an answer is `unchecked`: only the policy vouches for it."
+    yield "  If it claims quotes or effects, they are checked against the log as well."
 
 
 def _check(check: Any) -> str:
@@ -215,14 +219,13 @@ def _check(check: Any) -> str:
     return f"file: {check['file']} {' and '.join(wanted) or 'exists'}"
 
 
-def _stuck(rule: str, threshold: int) -> str:
+def _stuck(rule: str, threshold: int) -> Iterator[str]:
     if rule == "plain":
-        return f"the same call with the same result {_count(threshold, 'time')} in the run ends it"
-    sooner = max(threshold - 1, 2)
-    return (
-        f"the same call with the same result {threshold} times (an error {sooner}) since the last write that succeeded,"
-        f" or a cycle of calls {threshold} times, ends the run; the policy is told once before"
-    )
+        yield f"Stuck: the same call with the same result {_count(threshold, 'time')} in the run ends it."
+        return
+    sooner, cycle = max(threshold - 1, 2), f"a cycle of up to {LONGEST_CYCLE} calls"
+    yield f"Stuck: the same call with the same result {threshold} times since the last successful write ends the run"
+    yield f"  (an error {sooner} times), and so does {cycle} that has come {threshold} times."
 
 
 FINE_PRINT = (

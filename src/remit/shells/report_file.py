@@ -43,9 +43,10 @@ def report_stream(path_or_dash: str, as_json: bool) -> int:
 
 
 def is_export(source: str) -> bool:
-    """Does this file (`-` is standard input) hold an exported log, and no events? Of standard input nothing is taken."""
+    """Does this file (`-` is standard input, of which nothing is taken) hold an exported log, and no events?"""
     if source == "-":
-        return sys.stdin.buffer.peek(len(EXPORT)).lstrip().startswith(EXPORT)  # type: ignore[attr-defined, no-any-return]
+        waiting: bytes = getattr(sys.stdin.buffer, "peek", lambda size: b"")(len(EXPORT)) if sys.stdin else b""
+        return waiting.lstrip().startswith(EXPORT)
     with open(source, "rb") as file:
         return file.read(4096).lstrip().startswith(EXPORT)
 

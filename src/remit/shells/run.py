@@ -72,6 +72,7 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 def say(done: Outcome) -> Said:
     """Return the exit code, the JSON object and the lines for an outcome."""
     code = 5 if done.grade == "unsupported" else EXIT.get(done.status, 4)
+    stop = f"{done.status}: {done.reason}" if done.reason else done.status
     document = {
         "run": done.run_id,
         "status": done.status,
@@ -81,9 +82,9 @@ def say(done: Outcome) -> Said:
         "attempted_tools": done.attempted_tools,
         "error": done.error,
         "usage": done.usage,
-        "stop": f"{done.status}: {done.reason}" if done.reason else done.status,
+        "stop": stop,
     }
-    lines = [f"run: {done.run_id}", f"status: {visible(document['stop'])}"]
+    lines = [f"run: {done.run_id}", f"status: {visible(stop)}"]
     if done.status == "complete":
         lines += [f"answer: {visible(done.answer)}", f"grade: {done.grade}"]
     lines.append(f"next: remit report {done.run_id} --full")

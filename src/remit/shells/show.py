@@ -58,7 +58,7 @@ def _events(record: Record) -> Iterator[tuple[str, str]]:
         events = decode_events(record.events)
     except (msgspec.DecodeError, RecursionError) as error:
         events = []
-        yield "damage", f"record {record.seq} cannot be read: {error}"
+        yield "damage", f"cannot be read: {error}"
     for event in events:
         yield event_name(event), tell(event, DETAILS)
 

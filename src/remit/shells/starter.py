@@ -37,8 +37,8 @@ effect = "write"
 consequential = true  # a person is asked before each call
 idempotent = true     # writing the same note twice is writing it once
 timeout = 10          # seconds; 60 if it is not written
-# env = {LANG = "C"}       what the command's environment has besides PATH, HOME, LANG, TZ and TMPDIR
-# pass_env = ["EDITOR"]    what it is lent of yours
+# env = {LANG = "C"}     # what the command's environment has besides PATH, HOME, LANG, TZ and TMPDIR
+# pass_env = ["EDITOR"]  # what it is lent of yours
 
 # What a run may do. What is not written here is refused; every limit that is not written has a default.
 [remit]
