@@ -115,7 +115,8 @@ def test_no_module_has_a_name_that_says_nothing() -> None:
 
 HEAVY = {
     "asyncio", "click", "concurrent", "email", "httpx", "http", "jsonschema_rs", "logging", "multiprocessing",
-    "pathlib", "random", "rich", "secrets", "selectors", "socket", "sqlite3", "ssl", "subprocess", "tempfile", "threading",
+    "pathlib", "random", "rich", "secrets", "selectors", "socket", "sqlite3", "ssl", "subprocess", "tempfile",
+    "threading",
 }  # fmt: skip
 
 

@@ -1,11 +1,19 @@
 """The command line's entry: what must start at once is answered before click is imported."""
 
+import gc
 import sys
 
 
 def main() -> None:
     """Run the command line."""
-    args = sys.argv[1:]
+    gc.disable()  # nothing that a start imports is garbage
+    try:
+        _main(sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _main(args: list[str]) -> None:
     if args == ["--version"]:
         from . import __version__
 
@@ -14,18 +22,27 @@ def main() -> None:
     if args[:1] == ["simulate"]:
         from .shells.simulate import plain
 
+        _started()
         code = plain(args[1:])
         if code is not None:
             sys.exit(code)
     elif args[:1] == ["report"] and len(args) == 2:
         from .shells.report_file import plain as report
 
+        _started()
         code = report(args[1])
         if code is not None:
             sys.exit(code)
     from .shells.cli import cli
 
+    _started()
     cli(prog_name="remit")
+
+
+def _started() -> None:
+    """Let the collector run again, and never look at what the imports have left."""
+    gc.freeze()
+    gc.enable()
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ effect = "read"
 tools = {look = "any", fetch = {url = "any", depth = [1, 2], form = "any"}, put = "any", drop = "any"}
 gates = {put = "hold", drop = "deny"}
 calls_per_tool = {put = 1}
-turns = "none"
+wall_seconds = "none"
 seconds = 90.5
 on_refusal = "continue"
 last_turn = true
@@ -92,10 +92,10 @@ The agent may use 4 tools, and nothing else:
 Declared, but refused because the remit does not name them: spare.
 
 Limits:
-  turns        no limit  requests to the policy, the final's included
+  turns              20  requests to the policy, the final's included (default)
   calls              50  starts of tools (default)
   seconds          90.5  seconds of working time, without waiting for people
-  wall_seconds  7776000  seconds of all time, waiting included (default)
+  wall_seconds no limit  seconds of all time, waiting included
   result_bytes    51200  bytes of one result that the policy is shown (default)
   max_invalid         3  replies that could not be used; the run ends with the last of these (default)
   max_refusals        3  refusals that are answered with their reason; the next one ends the run (default)

@@ -279,9 +279,8 @@ def test_a_long_text_is_shortened_with_its_size_said() -> None:
 # Memory
 
 
-def long_log(calls: int) -> Iterator[Record]:
+def long_log(last: Record, calls: int) -> Iterator[Record]:
     """A run of many calls with results of a kilobyte, made as it is read."""
-    last = complete()[0]
     yield last
     for number in range(1, calls + 1):
         last = continued([last], (1_000, reading(number)))[-1]
@@ -289,9 +288,11 @@ def long_log(calls: int) -> Iterator[Record]:
 
 
 def peak(calls: int, *, full: bool) -> int:
+    first = complete()[0]
+    report([first], full=full)  # what is imported late is imported now
     tracemalloc.start()
     try:
-        for _ in report_records(long_log(calls), full=full, form="text"):
+        for _ in report_records(long_log(first, calls), full=full, form="text"):
             pass
         return tracemalloc.get_traced_memory()[1]
     finally:

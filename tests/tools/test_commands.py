@@ -130,3 +130,24 @@ def test_no_descriptor_of_ours_is_inherited(tmp_path: Path) -> None:
         os.set_inheritable(file.fileno(), True)
         _, text = seen(["sh", "-c", "ls /proc/self/fd | wc -l"])
     assert int(text) <= 4
+
+
+@pytest.mark.parametrize(
+    ("argv", "args", "then"),
+    [
+        pytest.param(["echo", "{{a}}", "{a}"], {"a": "1"}, "{a} 1\n", id="doubled braces are the text"),
+        pytest.param(["echo", "{print}"], {"print": "x"}, "x\n", id="single ones are an argument"),
+        pytest.param(["echo", '{"k": {a}}'], {"a": "1"}, '{"k": 1}\n', id="other braces are text"),
+    ],
+)
+def test_braces(argv: list[str], args: dict[str, Any], then: str) -> None:
+    assert seen(argv, args) == ("ok", then)
+
+
+def test_an_empty_value_does_not_let_the_next_one_become_an_option() -> None:
+    assert seen(["echo", "{a}{b}"], {"a": "", "b": "--force"})[0] == "invalid"
+
+
+def test_an_effect_of_no_known_kind_is_refused() -> None:
+    with pytest.raises(RemitError, match='effect: must be "read", "egress" or "write"'):
+        Toolbox().command("tool", ["true"], effect="bogus")  # type: ignore[arg-type]

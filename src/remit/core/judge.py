@@ -113,7 +113,7 @@ _REPLY_FORM = "return a Call, a Final, or Reply(items, raw=JSON, usage=Usage or 
 
 
 def _set_aside(run: Run, items: Sequence[Call | Final], wrong: tuple[str, str] | None) -> list[AnyEvent]:
-    """Propose every call of a reply that is not acted on, then answer each: nothing proposed stays without an answer."""
+    """Propose every call of a reply that is not acted on, then answer each: nothing proposed stays unanswered."""
     calls = [item for item in items if isinstance(item, Call)]
     proposals = [read_call(item, number)[0] for number, item in enumerate(calls, run.proposed + 1)]
     return [*proposals, *(_aside(proposed.call, wrong) for proposed in proposals)]

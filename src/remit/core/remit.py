@@ -90,6 +90,8 @@ def load(document: Mapping[str, Any]) -> Remit:
 
     There, `"none"` and null lift a limit. Raises Invalid with every mistake, unknown keys and near names included.
     """
+    if not isinstance(document, Mapping):
+        raise Invalid("remit", [f"it must be a table, not {_shown(document)}"])
     data: dict[str, Any] = {
         key: None if key in _LIFTABLE and value == "none" else value for key, value in document.items()
     }
@@ -244,12 +246,14 @@ def _check(path: str, check: Any) -> list[str]:
         return []
     if not isinstance(check, Mapping):
         return [
-            f'{path}: must be "cites", "effect", {{command = […]}}, {{file = …}} or a Python callable, not {_shown(check)}'
+            f'{path}: must be "cites", "effect", {{command = […]}}, {{file = …}} or a callable, not {_shown(check)}'
         ]
     form = next((rules for name, rules in CHECK_FORMS.items() if name in check), None)
     if form is None:
         return [f"{path}: must have `command` or `file`"]
     found = [unknown_name(f"{path}.{key}", str(key), "key", form) for key in check if key not in form]
+    if check.get("exists") is False and ("sha256" in check or "contains" in check):
+        found.append(f"{path}.exists: a file that must not exist can hold nothing; write two checks, or remove one key")
     return found + [p for key, rule in form.items() if key in check for p in rule(f"{path}.{key}", check[key])]
 
 

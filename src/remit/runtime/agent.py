@@ -1,11 +1,7 @@
 """Start a run and see it to its rest: `run` without an event loop where nothing needs one, `arun` inside one."""
 
-import inspect
-import logging
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Mapping
 from typing import Any, TypedDict, Unpack
 
 import msgspec
@@ -14,25 +10,26 @@ from ..core.canon import encode
 from ..core.events import Began, Grade, Record, Status
 from ..core.remit import Remit, mismatches
 from ..core.run import Observation, Run
+from ..core.spec import ToolSpec
 from ..core.todo import resting
 from ..errors import InsideLoop, Invalid, StoreError
 from ..tools.toolbox import Toolbox
 from .clock import SystemClock
-from .heart import Heart
+from .diagnostics import log
 from .identity import new_run_id, process_owner
 from .loop import Driver, Watcher
 from .ports import Asker, Clock, Policy, Store
 
-log = logging.getLogger("remit")
+CO_COROUTINE = 0x80
+"""The flag of a code object that is an `async def`."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """How a run came to rest.
 
     `status` and `reason` are from the closed list of the guarantees; `error` is their one line, None if complete.
-    `answer` is empty unless a final was accepted. `grade` is None unless complete. `usage` counts turns, calls, seconds
-    (working, waiting, backing off, wall). `records` reads the log.
+    `answer` is empty unless a final was accepted. `grade` is None unless complete. `usage` counts turns, calls, tokens,
+    and seconds (working, waiting, backing off, wall). `records` reads the log.
     """
 
     run_id: str
@@ -43,7 +40,6 @@ class Outcome:
     observations: tuple[Observation, ...]
     attempted_tools: tuple[str, ...]
     usage: dict[str, float | int]
-    _read: Callable[[], Sequence[Record]] = field(repr=False, compare=False)
 
     @property
     def error(self) -> str | None:
@@ -52,10 +48,11 @@ class Outcome:
             return None
         return f"{self.status}: {self.reason}" if self.reason else self.status
 
-    @cached_property
+    @property
     def records(self) -> tuple[Record, ...]:
-        """The run's log, from its store."""
-        return tuple(self._read())
+        """The run's log, read from its store."""
+        store: Store = self.__dict__["store"]
+        return tuple(store.read(self.run_id))
 
 
 class Options(TypedDict, total=False):
@@ -87,9 +84,9 @@ def run(task: str, *, policy: Policy, remit: Remit, tools: Toolbox, **options: U
     """
     if _loop_runs():
         raise InsideLoop("run() was called inside a running event loop", fix="use `await arun(…)` there")
-    if inspect.iscoroutinefunction(policy.propose) or any(
-        tools.runners[name].asynchronous for name in remit.tools if name in tools
-    ):
+    code = getattr(policy.propose, "__code__", None)  # what inspect would look at, without its import
+    asynchronous = code is not None and code.co_flags & CO_COROUTINE
+    if asynchronous or any(tools.runners[name].asynchronous for name in remit.tools if name in tools):
         import asyncio
 
         return asyncio.run(arun(task, policy=policy, remit=remit, tools=tools, **options))
@@ -139,14 +136,21 @@ def begin(task: str, policy: Policy, remit: Remit, tools: Toolbox, options: Opti
         state, policy=policy, tools=tools, store=store, clock=clock, epoch=store.claim(state.id, owner),
         ask=options.get("ask"), watch=options.get("watch"), loop=loop,
     )  # fmt: skip
-    driver.note(
-        Began(
-            task=task, remit=msgspec.Raw(encode(remit.document)), digest=remit.digest(tools), owner=owner,
-            tools={name: tools[name].declared for name in remit.tools}, **names,
-        )
-    )  # fmt: skip
+    driver.note(beginning(task, remit, tools, owner=owner, **names))
     state.remit = remit  # the caller's own, with its Python checks; the log holds the same document
     return driver
+
+
+def beginning(task: str, remit: Remit, tools: Mapping[str, ToolSpec], **who: str | None) -> Began:
+    """Return the first event of a run; `who` are its principal, subject, parent, agent file and owner."""
+    facts: dict[str, Any] = who
+    return Began(
+        task=task,
+        remit=msgspec.Raw(encode(remit.document)),
+        digest=remit.digest(tools),
+        tools={name: tools[name].declared for name in remit.tools},
+        **facts,
+    )
 
 
 def _is_text(value: object) -> bool:
@@ -158,7 +162,11 @@ def _is_text(value: object) -> bool:
 
 async def finish(driver: Driver) -> Outcome:
     """Drive a run to its rest, give it up, and return its outcome."""
-    heart = Heart(driver.store, driver.run.id, driver.epoch) if driver.store.durable else None
+    heart = None
+    if driver.store.durable:
+        from .heart import Heart
+
+        heart = Heart(driver.store, driver.run.id, driver.epoch)
     try:
         await driver.drive()
     finally:
@@ -172,7 +180,7 @@ def _release(driver: Driver) -> None:
     try:
         driver.store.release(driver.run.id, driver.epoch)
     except StoreError as error:  # what happened is on record; a lease that is not given up runs out
-        log.warning("the lease of run %s could not be given up: %s", driver.run.id, error.message)
+        log().warning("the lease of run %s could not be given up: %s", driver.run.id, error.message)
 
 
 def outcome(run: Run, store: Store) -> Outcome:
@@ -180,7 +188,7 @@ def outcome(run: Run, store: Store) -> Outcome:
     rest = resting(run)
     assert rest is not None, f"run {run.id} is not at rest"
     status, reason = rest
-    return Outcome(
+    done = Outcome(
         run_id=run.id,
         status=status,
         reason=reason,
@@ -189,8 +197,9 @@ def outcome(run: Run, store: Store) -> Outcome:
         observations=tuple(run.observations),
         attempted_tools=(*(o.tool for o in run.observations), *(call.tool for call in run.open.values())),
         usage=usage(run),
-        _read=lambda: tuple(store.read(run.id)),
     )
+    done.__dict__["store"] = store  # no part of what an outcome is, equals or shows
+    return done
 
 
 def usage(run: Run) -> dict[str, float | int]:

@@ -4,7 +4,6 @@ A plain function without a timeout runs inline. With one it runs in a daemon thr
 not depend on code that yields, and a thread left over must not keep the program from ending. Commands stop themselves.
 """
 
-import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,12 +13,12 @@ from msgspec.structs import replace
 from ..core.canon import NotCanonical, admit, digest
 from ..core.events import ObservationStatus, Observed
 from ..tools.toolbox import Runner
+from .diagnostics import log
 
 if TYPE_CHECKING:
     from threading import Event
 
 T = TypeVar("T")
-log = logging.getLogger("remit")
 
 
 class TimedOut(Exception):
@@ -121,7 +120,7 @@ class _Threaded:
         if not self._abandoned:
             deliver(value, error)
         elif not self._stopped:
-            log.warning("a late result of %s, after it was given up: %r", self._name, error or value)
+            log().warning("a late result of %s, after it was given up: %r", self._name, error or value)
 
     def _start(self, deliver: Callable[[Any, BaseException | None], object]) -> None:
         from threading import Thread
@@ -170,7 +169,7 @@ class _Threaded:
             try:
                 loop.call_soon_threadsafe(settle, value, error)
             except RuntimeError:  # the loop is closed: nobody waits any more
-                log.warning("a late result of %s, after its run: %r", self._name, error or value)
+                log().warning("a late result of %s, after its run: %r", self._name, error or value)
 
         self._start(deliver)
         try:

@@ -4,17 +4,16 @@ One daemon thread serves all runs of the process. It only renews; who lost a lea
 next append.
 """
 
-import logging
 import threading
 from time import sleep
 from typing import ClassVar
 
 from ..errors import StoreError
+from .diagnostics import log
 from .ports import Store
 
 EVERY = 5.0
 """Seconds between renewals; a lease lasts three times that."""
-log = logging.getLogger("remit")
 
 
 class Heart:
@@ -44,7 +43,7 @@ class Heart:
         try:
             self._store.renew(self._run, self._epoch)
         except StoreError as error:
-            log.warning("the lease of run %s could not be renewed: %s", self._run, error)
+            log().warning("the lease of run %s could not be renewed: %s", self._run, error)
             self.stop()
 
 

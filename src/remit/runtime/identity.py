@@ -1,7 +1,6 @@
 """Names for runs and for the process that owns one."""
 
 import os
-import socket
 from functools import cache
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no letter is mistaken for another
@@ -16,7 +15,7 @@ def new_run_id(at: int) -> str:
 @cache
 def process_owner() -> str:
     """Return `user@host:pid`, by which another process names this one."""
-    return f"{login()}@{socket.gethostname()}:{os.getpid()}"
+    return f"{login()}@{os.uname().nodename}:{os.getpid()}"
 
 
 def login() -> str:

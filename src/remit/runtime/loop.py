@@ -5,7 +5,6 @@ Events between two barriers share one record. A barrier stands before anything l
 a question to a person, a request of a remote policy; and after a write (G8).
 """
 
-import logging
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
@@ -21,11 +20,10 @@ from ..core.run import OpenCall, Run
 from ..core.todo import Ask, Check, Judge, Note, Question, Start, todo
 from ..errors import PolicyError, StoreError, ToolError
 from ..tools.toolbox import Toolbox
-from .check import run_check
+from .diagnostics import log
 from .execute import TimedOut, bounded, execute, observe
 from .ports import Asker, Clock, HeldCall, Policy, Store
 
-log = logging.getLogger("remit")
 PROPOSALS = {Call, Final, Reply}
 Watcher: TypeAlias = Callable[[AnyEvent], None]
 """Called with each event once it is durable; for progress, never for decisions."""
@@ -179,7 +177,7 @@ class Driver:
         except Exception as error:
             if effect_id is None:
                 raise
-            log.exception("the write %s of run %s raised; its outcome is unknown", call.id, run.id)
+            log().exception("the write %s of run %s raised; its outcome is unknown", call.id, run.id)
             self._uncertain(call, f"it raised {_named(error)}", (tick() - began) // 1000)
             return
         if whole is not None:
@@ -212,6 +210,8 @@ class Driver:
         rule = checks.plan(self.run)[number]
         self.flush()
         began = self.clock.tick()
+        from .check import run_check  # paths and processes, which not every run needs
+
         result = await run_check(rule, self.run, self.loop)
         us = (self.clock.tick() - began) // 1000
         self.happen([Checked(check=number, name=checks.name(rule), passed=result.passed, detail=result.detail, us=us)])

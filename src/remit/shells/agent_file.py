@@ -52,7 +52,7 @@ def load_agent(path: Path) -> Agent:
     folder = path.resolve().parent
     found += _wrong("", document, _FILE, _FILE_NEEDS)
     given = _sound(document, _FILE)
-    policy, script, wrong = _policy(given.get("policy", {})) if "policy" in given else (None, (), [])
+    policy, script, wrong = _policy(given["policy"]) if "policy" in given else (None, (), [])
     found += wrong
     tools = Toolbox()
     for tool, table in given.get("tools", {}).items():

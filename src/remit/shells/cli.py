@@ -154,13 +154,16 @@ def report(source: str | None, full: bool, form: str, store: str | None, as_json
     from .report_file import is_export, report_stream
     from .report_run import report_records
     from .runs import resolve
-    from .sources import is_file, is_piped, runs_in
+    from .sources import is_file, is_piped, runs_in, verified
 
     source = source or ("-" if is_piped() else "latest")
     shape: Any = "json" if as_json else form
     if not is_file(source):
         with _opened(store, readonly=True) as opened:
-            _print(report_records(opened.read(resolve(opened, source)), full=full, form=shape))
+            name = resolve(opened, source)
+            if not all(found.sound for found in verified(opened, name)):
+                click.echo(f"remit: the log of run {name} is damaged: see `remit verify {name}`", err=True)
+            _print(report_records(opened.read(name), full=full, form=shape))
     elif is_export(source):
         for records in runs_in(source):
             _print(report_records(records, full=full, form=shape))

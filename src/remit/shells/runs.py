@@ -2,13 +2,10 @@
 
 from collections.abc import Iterator
 
-from ..core.fold import fold
-from ..core.run import Run
-from ..core.todo import resting
+from ..core.story import Story
 from ..errors import UnknownRun
-from ..runtime.ports import Store
+from ..runtime.ports import Head, Store
 from .show import RunRow
-
 
 UNKNOWN = "list them with `remit runs`, name another --store, or, if you mean a file, look at its path"
 
@@ -28,31 +25,34 @@ def resolve(store: Store, name: str) -> str:
     raise UnknownRun(f"there is no run {name!r} in this store", fix=UNKNOWN)
 
 
-def standing(store: Store, run: Run) -> tuple[str, str]:
+def rows(store: Store) -> Iterator[RunRow]:
+    """Yield a row for each run, the one that began last first. A damaged log is a row like any other."""
+    for head in store.heads():
+        story = Story()
+        for record in store.read(head.run):
+            story.take(record)
+        status, reason = _standing(store, head, story)
+        yield RunRow(
+            run=head.run,
+            status=status,
+            reason=reason,
+            grade=story.ended.grade if story.ended else None,
+            began_at=head.began_at,
+            at=head.at,
+            turns=story.turns,
+            calls=sum(story.started.values()),
+            task=story.began.task if story.began else "",
+            principal=story.began.principal if story.began else None,
+        )
+
+
+def _standing(store: Store, head: Head, story: Story) -> tuple[str, str]:
     """Return (status, reason): where it rests, or `running` while an owner holds it, else `interrupted`."""
-    rest = resting(run)
-    if rest is not None:
-        return rest
-    lease = store.lease(run.id)
+    if story.damaged:
+        return "damaged", "see `remit verify`"
+    if story.rest()[0] != "not recorded":
+        return story.rest()
+    lease = store.lease(head.run)
     if lease is not None and lease.live:
         return "running", f"by {lease.owner}"
     return "interrupted", "its owner is gone; it can be resumed"
-
-
-def rows(store: Store) -> Iterator[RunRow]:
-    """Yield a row for each run, the one that began last first."""
-    for head in store.heads():
-        run = fold(head.run, store.read(head.run))
-        status, reason = standing(store, run)
-        yield RunRow(
-            run=run.id,
-            status=status,
-            reason=reason,
-            grade=run.ended.grade if run.ended else None,
-            began_at=run.began_at,
-            at=run.at,
-            turns=run.turns,
-            calls=run.started,
-            task=run.began.task,
-            principal=run.began.principal,
-        )

@@ -4,16 +4,14 @@ import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-import msgspec
-
 from ..core import judge
-from ..core.canon import encode
-from ..core.events import Allowed, Answered, AnyEvent, Began, Held, Observed, Rejected
+from ..core.events import Allowed, Answered, AnyEvent, Held, Observed, Rejected
 from ..core.fold import FOLD, enter
 from ..core.reply import Call, Final
 from ..core.run import Run
 from ..core.visible import visible
 from ..errors import InputError
+from ..runtime.agent import beginning
 from .agent_file import Agent
 
 
@@ -39,22 +37,12 @@ def foretell(agent: Agent, proposal: Call | Final) -> Verdict:
     """Judge one proposal."""
     run = Run("check")
     enter(run, 1, 0)
-    _take(run, _began(agent))
+    _take(run, beginning(agent.task or "", agent.remit, agent.tools))
     last: AnyEvent = run.began
     for event in judge.reply(run, agent.tools.specs, proposal, 1, 0):
         _take(run, event)
         last = event
     return _verdict(last, proposal)
-
-
-def _began(agent: Agent) -> Began:
-    remit, tools = agent.remit, agent.tools
-    return Began(
-        task=agent.task or "",
-        remit=msgspec.Raw(encode(remit.document)),
-        digest=remit.digest(tools),
-        tools={name: tools[name].declared for name in remit.tools},
-    )
 
 
 def _take(run: Run, event: AnyEvent) -> None:

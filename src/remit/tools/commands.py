@@ -13,7 +13,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -24,7 +24,8 @@ from ..errors import Invalid
 if TYPE_CHECKING:
     from threading import Event
 
-PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+PLACEHOLDER = re.compile(r"\{(?P<literal>\{)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}(?(literal)\})")
+"""`{name}`; doubled braces, `{{name}}`, are the text `{name}`."""
 NO_NUL = r"^[^\x00]*$"
 NO_OPTION = r"^([^\-\x00][^\x00]*)?$"
 PASSED = ("PATH", "HOME", "LANG", "TZ", "TMPDIR")
@@ -48,10 +49,19 @@ class CommandResult(msgspec.Struct, frozen=True):
 def command_schema(argv: Sequence[str]) -> dict[str, Any]:
     """Return the schema of an argv template: each placeholder is required text. One that begins an element of argv must
     not begin with `-`, so that a value cannot become an option."""
-    names = {name for element in argv for name in PLACEHOLDER.findall(element)}
-    leading = {found[1] for element in argv if (found := PLACEHOLDER.match(element))}
-    fields = {name: {"type": "string", "pattern": NO_OPTION if name in leading else NO_NUL} for name in sorted(names)}
-    return {"type": "object", "properties": fields, "required": sorted(names), "additionalProperties": False}
+    names = sorted({name for element in argv for name, _ in _placeholders(element)})
+    leading = {name for element in argv for name, leads in _placeholders(element) if leads}
+    fields = {name: {"type": "string", "pattern": NO_OPTION if name in leading else NO_NUL} for name in names}
+    return {"type": "object", "properties": fields, "required": names, "additionalProperties": False}
+
+
+def _placeholders(element: str) -> Iterator[tuple[str, bool]]:
+    """Yield the name of each placeholder, and whether nothing but placeholders, which may be empty, stands before it."""
+    reached = 0
+    for match in PLACEHOLDER.finditer(element):
+        if match["literal"] is None:
+            yield match["name"], match.start() == reached
+            reached = match.end() if match.start() == reached else -1
 
 
 class Command:
@@ -72,7 +82,7 @@ class Command:
         found = []
         if not argv or not argv[0] or any("\0" in element for element in argv):
             found.append(f"command: must be a list of texts, the program first, not {list(argv)!r}")
-        elif PLACEHOLDER.search(argv[0]):
+        elif any(_placeholders(argv[0])):
             found.append("command[0]: the program must be written out, not taken from an argument")
         if type(output_bytes) is not int or output_bytes < 256:
             found.append(f"output_bytes: must be a whole number of at least 256, not {output_bytes!r}")
@@ -99,7 +109,9 @@ def fill(argv: Sequence[str], args: Mapping[str, Any]) -> list[str]:
     """Return argv with its placeholders filled: text as it is, other values as canonical JSON."""
 
     def value(match: re.Match[str]) -> str:
-        given = args[match[1]]
+        if match["literal"] is not None:
+            return match[0][1:-1]
+        given = args[match["name"]]
         return given if isinstance(given, str) else encode(given).decode()
 
     return [PLACEHOLDER.sub(value, element) for element in argv]

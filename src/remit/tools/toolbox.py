@@ -1,7 +1,6 @@
 """What can run: a registry of tools by exact name. Whether one may run is the remit's word, not the toolbox's."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from ..core.canon import NotCanonical, admit
@@ -157,10 +156,11 @@ def _mistakes(name: object, effect: Effect, schema: object, options: Mapping[str
         yield "name", f"must be 1 to 128 printable characters, not {name!r}"
     for key in options.keys() - OPTIONS:
         yield key, "unknown option"
+    if effect not in ("read", "egress", "write"):
+        yield "effect", f'must be "read", "egress" or "write", not {effect!r}'
     timeout, poll = options.get("timeout"), options.get("poll")
-    if timeout is not None and (
-        isinstance(timeout, bool) or not isinstance(timeout, int | float) or not isfinite(timeout) or timeout <= 0
-    ):
+    sound = isinstance(timeout, int | float) and not isinstance(timeout, bool) and 0 < timeout < 2**53
+    if timeout is not None and not sound:
         yield "timeout", f"must be a finite number of seconds greater than 0, not {timeout!r}"
     if poll is not None and (isinstance(poll, bool) or not isinstance(poll, int) or poll < 2):
         yield "poll", f"must be a whole number of at least 2, not {poll!r}"

@@ -1,0 +1,1 @@
+"""A day's meetings, and the time between them."""
