@@ -6,6 +6,7 @@ and on what, is not decided here: that is the remit's, in the agent file.
 
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -37,8 +38,7 @@ def edit(path: str, old: str, new: str) -> str:
 
 def deploy(target: str) -> str:
     """Put the copy where `target` would serve it from."""
-    served = HERE / "deployed" / target
-    shutil.copytree(WORK, served, dirs_exist_ok=True)
+    shutil.copytree(WORK, HERE / "deployed" / target, dirs_exist_ok=True)
     return f"deployed to {target}\n"
 
 
@@ -53,5 +53,5 @@ def inside(path: str) -> Path:
 
 
 if __name__ == "__main__":
-    verb, *words = sys.argv[1:]
-    sys.stdout.write({"prepare": prepare, "read": read, "edit": edit, "deploy": deploy}[verb](*words))
+    verbs: dict[str, Callable[..., str]] = {"prepare": prepare, "read": read, "edit": edit, "deploy": deploy}
+    sys.stdout.write(verbs[sys.argv[1]](*sys.argv[2:]))

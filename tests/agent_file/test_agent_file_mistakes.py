@@ -247,7 +247,7 @@ def test_a_schema_that_cannot_be_compiled_says_where_in_one_line(tmp_path: Path)
     schema = SCHEMA % ('target = {type = "strng"}', '"target"')
     (problem,) = problems(tmp_path, changed('effect = "write"', f'effect = "write"\n{schema}'))
     assert problem.startswith("tools.deploy.schema: not a JSON Schema 2020-12 that can be checked offline: ")
-    assert 'On instance["properties"]["target"]["type"]: "strng"' in problem
+    assert 'offline: properties.target.type: "strng" is not valid' in problem
 
 
 def test_a_tool_that_is_no_table(tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_a_name_that_cannot_be_shown_is_no_tools_name_and_is_shown_escaped(tmp_p
             [
                 "remit.checks[0].command: must be a list of texts, the program first, not './smoke.sh'",
                 "remit.checks[2]: must have `command` or `file`",
-                'remit.checks[3]: must be "cites", "effect", {command = […]}, {file = …} or a Python callable, '
+                'remit.checks[3]: must be "cites", "effect", {command = […]}, {file = …} or a callable, '
                 "not 'cite'",
                 "remit.checks[1].callable: a Python check is for the library; write `command` or `file`",
             ],

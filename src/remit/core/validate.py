@@ -42,7 +42,8 @@ class Validator:
                 validate_formats=True,
             )
         except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
-            why = " ".join(str(getattr(error, "message", error)).split())
+            where = ".".join(str(step) for step in getattr(error, "instance_path", ()))
+            why = (f"{where}: " if where else "") + " ".join(str(getattr(error, "message", error)).split())
             raise ValueError(f"not a JSON Schema 2020-12 that can be checked offline: {why}") from None
         self.is_valid = self._validator.is_valid
 

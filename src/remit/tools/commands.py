@@ -56,7 +56,7 @@ def command_schema(argv: Sequence[str]) -> dict[str, Any]:
 
 
 def _placeholders(element: str) -> Iterator[tuple[str, bool]]:
-    """Yield the name of each placeholder, and whether nothing but placeholders, which may be empty, stands before it."""
+    """Yield the name of each placeholder, and whether only placeholders, which may be empty, stand before it."""
     reached = 0
     for match in PLACEHOLDER.finditer(element):
         if match["literal"] is None:
