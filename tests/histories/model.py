@@ -1,72 +1,88 @@
-"""What must come out of a history, said again from the contract alone and without the engine."""
+"""What must come out of a history, said again from the contract alone and without the engine: one call at a time."""
 
 import json
 from typing import Any
 
-TOOLS: dict[str, Any] = {"look": "read", "send": "egress", "pay": "write", "ship": "write", "hidden": "read"}
-"""Each takes one integer `k`; `ship` is consequential; the guards break where `k` is 13."""
+EFFECTS = {"look": "read", "send": "egress", "pay": "write", "ship": "write", "hidden": "read"}
+ENDS = {"refusal": "declined", "filter": "declined", "end": "no_answer"}
+MANY = 10**9
 
 
 class Model:
+    """Each tool takes one integer `k`, and every guard breaks where it is 13. Only `ship` is consequential."""
+
     def __init__(self, remit: dict[str, Any], now: int) -> None:
         self.remit, self.began, self.now = remit, now, now
-        self.turns = self.invalid = self.refused = self.us = 0
-        self.started, self.seen = list[str](), list[str]()
-        self.pairs, self.since = list[tuple[str, ...]](), 0  # since: where those after the last good write begin
-        self.tool, self.args, self.state, self.due = "", "", "", ""
+        self.turns = self.invalid = self.refused = self.us = self.fresh = 0
+        self.started, self.seen, self.pairs = list[str](), list[str](), list[tuple[Any, ...]]()
+        self.tool, self.k = "", 0
+        self.state = self.due = ""  # of the open call; the end that is due, of which the first stands
 
-    def end(self, status: str) -> None:
-        self.due = self.due or status
-
-    def close(self, status: str) -> None:
+    def close(self, status: str, end: str = "") -> None:
         self.seen.append(status)
         self.state = ""
         if status in ("refused", "denied"):
             self.refused += 1
-            if self.remit["on_refusal"] == "stop" or self.refused > self.remit["max_refusals"]:
-                self.end("denied")
+            over = self.remit["on_refusal"] == "stop" or self.refused > self.remit["max_refusals"]
+            end = "denied" if over else ""
+        self.due = "failed" if end == "failed" else self.due or end
 
     def late(self) -> bool:
         return self.us >= self.remit["seconds"] * 1e6 or self.now - self.began >= self.remit["wall_seconds"] * 1e6
 
     def ask(self, retry: bool) -> None:
-        if self.late() or (self.turns >= self.remit["turns"] and not retry):
-            self.end("budget_exhausted")
+        self.due = "budget_exhausted" if self.late() or (self.turns >= self.remit["turns"] and not retry) else ""
 
     def reply(self, calls: list[tuple[str, str]], finals: list[str], finish: str) -> None:
         self.turns += 1
-        last = self.remit["last_turn"] and self.turns == self.remit["turns"]
-        if finish in ("refusal", "filter", "end"):
+        one = len(calls) + len(finals) == 1 and not (calls and self.remit["last_turn"] == self.turns)
+        if finish in ENDS:
             self.seen += ["not_run"] * len(calls)
-            self.end("no_answer" if finish == "end" else "declined")
-        elif len(calls) + len(finals) == 1 and finals and finals[0].strip() and finish != "length":
-            self.end("complete")
-        elif len(calls) + len(finals) == 1 and calls and not last and self.usable(*calls[0], finish):
-            self.tool, self.args = calls[0]
-            self.judge(False, False)
+            self.due = ENDS[finish]
+        elif one and finals and finals[0].strip() and finish != "length":
+            self.due = "complete"
+        elif one and calls and self.usable(*calls[0], finish):
+            self.judge(approved=False, moved=False)
         else:
             self.seen += ["invalid"] * len(calls)
             self.invalid += 1
-            if self.invalid >= self.remit["max_invalid"]:
-                self.end("invalid_proposal")
+            self.due = "invalid_proposal" if self.invalid >= self.remit["max_invalid"] else ""
 
     def usable(self, tool: str, text: str, finish: str) -> bool:
         try:
-            args = json.loads(text or "{}")
+            args = {} if text in ("", "null") else json.loads(text)
         except ValueError:
             return False
-        whole = finish != "length" or TOOLS.get(tool) != "write"
-        fits = isinstance(args, dict) and (tool not in self.remit["tools"] or [type(v) for v in args.values()] == [int])
-        return whole and fits and tool in TOOLS
+        self.tool, self.k = tool, args.get("k") if isinstance(args, dict) else None
+        fits = isinstance(args, dict) and (tool not in self.remit["tools"] or (type(self.k) is int and len(args) == 1))
+        return fits and tool in EFFECTS and not (finish == "length" and EFFECTS[tool] == "write")
 
     def judge(self, approved: bool, moved: bool) -> None:
-        scope, gate = self.remit["tools"].get(self.tool), self.remit["gates"].get(self.tool, "")
-        if scope and json.loads(self.args)["k"] == 13:
-            self.close("not_run")
-            self.end("failed")
-        elif scope is None or (isinstance(scope, dict) and json.loads(self.args)["k"] not in scope["k"]):
+        scope, gate = self.remit["tools"].get(self.tool), self.remit["gates"].get(self.tool)
+        if scope and self.k == 13:
+            self.close("not_run", "failed")
+        elif not scope or self.k not in scope:
             self.close("refused")
-        elif self.affords() and (gate == "deny" or (approved and moved)):
+        elif self.spent():
+            self.close("not_run", "budget_exhausted")
+        elif gate == "deny" or moved:
             self.close("refused")
-        elif self.state != "":
-            self.state = "approved" if approved else "held" if gate == "hold" or (self.tool == "ship" and not gate) else "allowed"
+        else:
+            waits = gate == "hold" or (self.tool == "ship" and gate is None)
+            self.state = "approved" if approved else "held" if waits else "allowed"
+
+    def spent(self) -> bool:
+        limit = self.remit["calls_per_tool"].get(self.tool, MANY)
+        return self.late() or len(self.started) >= self.remit["calls"] or self.started.count(self.tool) >= limit
+
+    def ran(self, status: str, text: str) -> None:
+        self.pairs.append((self.tool, self.k, status, text))
+        n, write = self.remit["threshold"], EFFECTS[self.tool] == "write"
+        same = 0 if write else self.pairs[self.fresh :].count(self.pairs[-1])
+        stuck = same >= max(n - (status != "ok"), 2) or any(
+            self.pairs[-n * i :] == self.pairs[-i:] * n for i in range(1, 7)
+        )
+        if self.remit["plain"]:
+            stuck = self.pairs.count(self.pairs[-1]) >= n
+        self.fresh = len(self.pairs) if write and status == "ok" else self.fresh
+        self.close(status, "stuck" if stuck else "")
