@@ -5,7 +5,8 @@ REMIT_EXAMPLES asks for more histories than the few hundred of every run.
 
 import os
 from collections import Counter
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import settings
@@ -35,7 +36,7 @@ from remit.core.fold import fold
 from remit.core.remit import Stuck
 from remit.core.run import OpenCall, Run
 from remit.core.spec import ToolSpec
-from remit.core.todo import Ask, Check, Judge, Note, Question, Rest, Settle, Start, resting, todo
+from remit.core.todo import Ask, Check, Judge, Note, Question, Rest, Settle, Start, Todo, resting, todo
 from remit.core.validate import ArgumentError, Validator
 from tests.histories.interpreter import GuardBroke, History
 from tests.histories.model import EFFECTS, Model
@@ -85,13 +86,26 @@ LIMITS = st.fixed_dictionaries(
 STUCK = st.builds(Stuck, rule=st.sampled_from(["plain", "progress", "progress"]), threshold=st.integers(2, 4))
 NAMES = st.sampled_from(["look", "look", "send", "pay", "ship"])
 GOOD = st.builds(Call, NAMES, st.sampled_from(['{"k":1}', '{"k":1}', '{ "k" : 2 }']))
+ARGS = [
+    '{"k":1}',
+    '{"k":3}',
+    '{"k":13}',
+    '{"k":1.0}',
+    '{"k":true}',
+    '{"k":"1"}',
+    '{"k":1,"z":1}',
+    '{"z":1}',
+    '{"k":1',
+    '{"k":',
+    "{}",
+    "[1]",
+    "k=1",
+    "null",
+]
 ANY_CALL = st.builds(
     Call,
     NAMES | st.sampled_from(["hidden", "nothing", "Look"]),
-    st.sampled_from(
-        ['{"k":1}', '{"k":3}', '{"k":13}', '{"k":1.0}', '{"k":true}', '{"k":"1"}', '{"k":1,"z":1}', "{}", "", "null"]
-        + ["[1]", '{"k":1', '{"k":', "k=1"]
-    ),
+    st.sampled_from(ARGS) | st.just(""),
 )
 FINAL = st.builds(
     Final,
@@ -109,9 +123,12 @@ OUTCOMES = st.sampled_from(
 )
 
 
-def when(*kinds: type) -> Any:
-    """A rule for the moment at which one of these things is due."""
-    return precondition(lambda self: type(self.do) in kinds)
+F = TypeVar("F", bound=Callable[..., None])
+
+
+def when(kind: type) -> Callable[[F], F]:
+    """A rule for the moment at which this is due."""
+    return precondition(lambda self: type(self.do) is kind)
 
 
 class AnyHistory(RuleBasedStateMachine):
@@ -140,9 +157,12 @@ class AnyHistory(RuleBasedStateMachine):
         self.look()
 
     def look(self) -> None:
-        """Take from the log, and from nothing else, what is due."""
+        """Take the state from the log, and from nothing else."""
         self.run = self.history.run
-        self.do = todo(self.run)
+
+    @property
+    def do(self) -> Todo:
+        return todo(self.run)
 
     def commit(self, decide: Any) -> None:
         self.history.commit(decide, self.now)
@@ -268,7 +288,7 @@ class AnyHistory(RuleBasedStateMachine):
         self.clock()
         self.model.us += us
         number = self.do.number  # type: ignore[union-attr]
-        name = check.plan(self.run)[number]
+        name = check.name(check.plan(self.run)[number])
         found = check.PURE[name](self.run)
         self.commit(lambda run: [Checked(check=number, name=name, passed=found.passed, us=us)])
 

@@ -55,7 +55,7 @@ class Repeats:
             self._cleared = True
         if cycle and poll is None:
             return Loop("stop", self.threshold, cycle)
-        if times == 1 or write:
+        if times == 1 or (write and pair[2] == "ok"):
             return None
         limit = poll if poll is not None else max(self.threshold - (pair[2] != "ok"), 2)
         if times >= limit:

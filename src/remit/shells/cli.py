@@ -103,7 +103,9 @@ def run(agent_file: Path, task: str | None, no_ask: bool, quiet: bool, store: st
     from .run import run_agent
 
     with _opened(store) as opened:
-        outcome = run_agent(agent_file, task, opened, ask=not (no_ask or as_json), progress=not (quiet or as_json))
+        outcome = run_agent(
+            agent_file, task, opened, store, ask=not (no_ask or as_json), progress=not (quiet or as_json)
+        )
     if as_json:
         _print_json(outcome.document)
     else:

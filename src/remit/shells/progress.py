@@ -1,5 +1,6 @@
 """Live progress on standard error: one line as a call starts, one as it ends. Never a result, never a decision."""
 
+import re
 from collections.abc import Callable
 
 from ..core.events import (
@@ -18,6 +19,9 @@ from ..core.events import (
 from ..core.visible import visible
 
 WIDTH = 100
+ERRORS = "[standard error]"
+MARK = re.compile(r"(.*: )?\[(standard error|exit code -?[0-9]+)\]")
+"""A line that a command's output was given, or that only leads to one (tools/commands.py)."""
 STYLES = {"ok": "green", "error": "red", "refused": "yellow", "denied": "yellow", "invalid": "yellow", "timeout": "red"}
 
 
@@ -57,11 +61,18 @@ class Progress:
             self._line("", "answer", event.text, "bold")
         elif isinstance(event, Checked):
             passed = "passed" if event.passed else "failed"
-            self._line("", f"check {passed}", f"{event.name}: {event.detail}", "green" if event.passed else "red")
+            self._line("", f"check {passed}", f"{event.name}: {_telling(event.detail)}", "green" if event.passed else "red")
 
     def _line(self, call: str, label: str, text: str, style: str) -> None:
-        first = next((line for line in text.splitlines() if line.strip()), "")
-        self._say(f"{'':>4}  {label:<14} {_short(visible(first))}".rstrip(), style)
+        self._say(f"{'':>4}  {label:<14} {_short(visible(_telling(text)))}".rstrip(), style)
+
+
+def _telling(text: str) -> str:
+    """Return the one line of a text that tells most: the first, or where something was complained of the last."""
+    lines = [line for line in text.splitlines() if line.strip() and not MARK.fullmatch(line)]
+    if not lines:
+        return ""
+    return lines[-1 if ERRORS in text else 0]
 
 
 def _short(text: str) -> str:

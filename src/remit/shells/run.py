@@ -1,5 +1,6 @@
 """`remit run`: load the agent file, run it to its rest, and say how it came out."""
 
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -33,7 +34,7 @@ class Terminated(SystemExit):
     """SIGTERM: the run is cancelled, and the program ends."""
 
 
-def run_agent(path: Path, task: str | None, store: Store, *, ask: bool, progress: bool) -> Said:
+def run_agent(path: Path, task: str | None, store: Store, where: str | None, *, ask: bool, progress: bool) -> Said:
     """Run an agent file to its rest. It asks only where standard input and standard error are terminals."""
     agent = load_agent(path)
     run_id = new_run_id(SystemClock.now())
@@ -62,15 +63,15 @@ def run_agent(path: Path, task: str | None, store: Store, *, ask: bool, progress
         if recorded.phase == "new":
             raise
         done = outcome(recorded, store)
-    return say(done)
+    return say(done, where)
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
     raise Terminated(128 + number)
 
 
-def say(done: Outcome) -> Said:
-    """Return the exit code, the JSON object and the lines for an outcome."""
+def say(done: Outcome, where: str | None) -> Said:
+    """Return the exit code, the JSON object and the lines for an outcome; `where` is the store that was named."""
     code = 5 if done.grade == "unsupported" else EXIT.get(done.status, 4)
     stop = f"{done.status}: {done.reason}" if done.reason else done.status
     document = {
@@ -87,5 +88,6 @@ def say(done: Outcome) -> Said:
     lines = [f"run: {done.run_id}", f"status: {visible(stop)}"]
     if done.status == "complete":
         lines += [f"answer: {visible(done.answer)}", f"grade: {done.grade}"]
-    lines.append(f"next: remit report {done.run_id} --full")
+    named = f" --store {shlex.quote(where)}" if where else ""
+    lines.append(f"next: remit report {done.run_id} --full{named}")
     return Said(code, document, lines)
