@@ -300,8 +300,7 @@ def test_a_name_that_cannot_be_shown_is_no_tools_name_and_is_shown_escaped(tmp_p
             [
                 "remit.checks[0].command: must be a list of texts, the program first, not './smoke.sh'",
                 "remit.checks[2]: must have `command` or `file`",
-                'remit.checks[3]: must be "cites", "effect", {command = […]}, {file = …} or a callable, '
-                "not 'cite'",
+                'remit.checks[3]: must be "cites", "effect", {command = […]}, {file = …} or a callable, not \'cite\'',
                 "remit.checks[1].callable: a Python check is for the library; write `command` or `file`",
             ],
             id="checks; no Python is named in a file",

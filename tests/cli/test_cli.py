@@ -22,7 +22,9 @@ AGENT = """
 task = "Ship it"
 [policy]
 kind = "scripted"
-script = [{call = "look"}, {call = "ship", args = {target = "staging"}}, {final = "Shipped.", claims = [{effect = "ship"}]}]
+script = [
+  {call = "look"}, {call = "ship", args = {target = "staging"}}, {final = "Shipped.", claims = [{effect = "ship"}]},
+]
 [tools.look]
 command = ["echo", "all green"]
 effect = "read"

@@ -32,9 +32,10 @@ def simulated(env: dict[str, list[str]], effects: dict[str, str], polls: dict[st
     tools, environment = Toolbox(), Simulated(env)
 
     def register(name: str, effect: str) -> None:
-        @getattr(tools, "write" if effect == "change" else "read")(name=name, poll=(polls or {}).get(name))
         def act(text: str) -> str:
             return environment({"call": f"{name}({text})"}, None, None, None)
+
+        (tools.write if effect == "change" else tools.read)(name=name, poll=(polls or {}).get(name))(act)
 
     for name, effect in effects.items():
         register(name, effect)

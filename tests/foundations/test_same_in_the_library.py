@@ -1,9 +1,9 @@
 """The kit and the library tell the same story of the same policies; where they differ, the table says how."""
 
-import agent_loop as kit
 import pytest
-import tool_runtime
 
+import agent_loop as kit
+import tool_runtime
 from remit import Call, Context, Final, Outcome, Remit, Reply, Toolbox, ToolError, run
 
 tools = Toolbox()

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-EFFECTS = {"look": "read", "send": "egress", "pay": "write", "ship": "write", "hidden": "read"}
+EFFECTS: dict[str, Any] = {"look": "read", "send": "egress", "pay": "write", "ship": "write", "hidden": "read"}
 ENDS = {"refusal": "declined", "filter": "declined", "end": "no_answer"}
 MANY = 10**9
 
@@ -15,7 +15,7 @@ class Model:
         self.remit, self.began, self.now = remit, now, now
         self.turns = self.invalid = self.refused = self.us = self.fresh = 0
         self.started, self.seen, self.pairs = list[str](), list[str](), list[tuple[Any, ...]]()
-        self.tool, self.k = "", 0
+        self.tool, self.k = "", None
         self.state = self.due = ""  # of the open call; the end that is due, of which the first stands
 
     def close(self, status: str, end: str = "") -> None:
@@ -28,13 +28,14 @@ class Model:
         self.due = "failed" if end == "failed" else self.due or end
 
     def late(self) -> bool:
-        return self.us >= self.remit["seconds"] * 1e6 or self.now - self.began >= self.remit["wall_seconds"] * 1e6
+        waited = self.now - self.began >= self.remit["wall_seconds"] * 1e6
+        return waited or bool(self.us >= self.remit["seconds"] * 1e6)
 
     def ask(self, retry: bool) -> None:
-        self.due = "budget_exhausted" if self.late() or (self.turns >= self.remit["turns"] and not retry) else ""
+        self.due = "budget_exhausted" if self.late() or self.turns - retry >= self.remit["turns"] else ""
+        self.turns += not (retry or self.due)
 
     def reply(self, calls: list[tuple[str, str]], finals: list[str], finish: str) -> None:
-        self.turns += 1
         one = len(calls) + len(finals) == 1 and not (calls and self.remit["last_turn"] == self.turns)
         if finish in ENDS:
             self.seen += ["not_run"] * len(calls)

@@ -25,6 +25,7 @@ from remit import (
 )
 from remit.core.fold import fold
 from remit.errors import InsideLoop, PolicyError
+from remit.models.workflow import Step
 from remit.runtime.ports import Decision
 from remit.stores.memory import MemoryStore
 
@@ -307,7 +308,7 @@ def test_run_says_to_use_arun_inside_an_event_loop() -> None:
 
 
 def test_a_plain_and_an_async_run_leave_the_same_log() -> None:
-    script = [Call("echo", {"text": "a"}), Call("nope"), Call("pay", {"amount": 1}), Final("x")]
+    script: list[Call | Final] = [Call("echo", {"text": "a"}), Call("nope"), Call("pay", {"amount": 1}), Final("x")]
     policy = ScriptedPolicy(script)
     plain = run("t", policy=policy, remit=REMIT, tools=tools, run_id="r1")
     awaited = asyncio.run(arun("t", policy=policy, remit=REMIT, tools=tools, run_id="r1"))
@@ -316,7 +317,7 @@ def test_a_plain_and_an_async_run_leave_the_same_log() -> None:
 
 
 def test_a_workflow_stops_where_a_step_did_not_end_well() -> None:
-    steps = [Call("fails"), lambda context: Final(context.observations[-1].text)]
+    steps: list[Step] = [Call("fails"), lambda context: Final(context.observations[-1].text)]
     stopped = run("t", policy=Workflow(steps), remit=REMIT, tools=tools)
     went_on = run("t", policy=Workflow(steps, go_on=True), remit=REMIT, tools=tools)
     assert (stopped.status, stopped.reason) == ("no_answer", "step 1, fails, ended error")

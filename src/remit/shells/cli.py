@@ -4,7 +4,6 @@ Results go to standard output, progress, questions and errors to standard error.
 unsupported), 1 failed or a broken store, 2 usage or bad input, 3 resting, 4 any other end, 5 complete but unsupported.
 """
 
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import msgspec
 from .. import __version__
 from ..errors import RemitError
 from ..runtime.ports import Store
+from .output import give_up
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 STORE = click.option(
@@ -41,7 +41,7 @@ class Verbs(click.Group):
             click.echo(f"remit: {error}", err=True)
             ctx.exit(error.exit_code)
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads any more: let the exit not complain again
+            give_up()
             ctx.exit(1)
         except OSError as error:
             click.echo(f"remit: {error.filename or 'input or output'}: {error.strerror or error}", err=True)

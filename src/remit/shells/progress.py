@@ -60,8 +60,8 @@ class Progress:
         elif isinstance(event, Answered):
             self._line("", "answer", event.text, "bold")
         elif isinstance(event, Checked):
-            passed = "passed" if event.passed else "failed"
-            self._line("", f"check {passed}", f"{event.name}: {_telling(event.detail)}", "green" if event.passed else "red")
+            label, style = ("check passed", "green") if event.passed else ("check failed", "red")
+            self._line("", label, f"{event.name}: {_telling(event.detail)}", style)
 
     def _line(self, call: str, label: str, text: str, style: str) -> None:
         self._say(f"{'':>4}  {label:<14} {_short(visible(_telling(text)))}".rstrip(), style)

@@ -11,10 +11,11 @@ import sys
 
 import msgspec
 
-from remit.core.report import Summary
-from remit.core.visible import visible
-from remit.errors import InputError
-from remit.readers.simple import summarize
+from ..core.report import Summary
+from ..core.visible import visible
+from ..errors import InputError
+from ..readers.simple import summarize
+from .output import complain, reason, say
 
 EXPORT = b'{"run":'
 """How each line of an exported log begins, and no line of this format does."""
@@ -36,10 +37,10 @@ def report_stream(path_or_dash: str, as_json: bool) -> int:
     try:
         summary, stop = _summarize(path_or_dash, name)
     except InputError as error:
-        return _complain(f"{error.message}; {error.fix}", 2)
+        return complain(f"{error.message}; {error.fix}", 2)
     except OSError as error:
-        return _complain(f"cannot read {visible(name)}: {_reason(error)}; name a file, or - for stdin", 2)
-    return _print((_json(summary, stop) if as_json else "\n".join(summary.lines(stop))) + "\n")
+        return complain(f"cannot read {visible(name)}: {reason(error)}; name a file, or - for stdin", 2)
+    return say(_json(summary, stop) if as_json else "\n".join(summary.lines(stop)), "report")
 
 
 def is_export(source: str) -> bool:
@@ -62,35 +63,3 @@ def _summarize(path_or_dash: str, name: str) -> tuple[Summary, str]:
 
 def _json(summary: Summary, stop: str) -> str:
     return visible(msgspec.json.encode(summary.document(stop), order="sorted").decode())
-
-
-def _print(text: str) -> int:
-    if sys.stdout is None:  # it was closed before the start
-        return _complain("cannot write: standard output is closed; open it", 1)
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode())
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        _give_up()
-        return 1
-    except OSError as error:
-        _give_up()
-        return _complain(f"cannot write: {_reason(error)}; the report is not complete", 1)
-    return 0
-
-
-def _give_up() -> None:
-    """Let what is still buffered go nowhere: at its end Python would try once more, and complain."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
-
-
-def _complain(what: str, code: int) -> int:
-    print(f"remit: {what}", file=sys.stderr)
-    return code

@@ -26,6 +26,7 @@ from ..readers.scenario import Scenario, answer_text, is_answer, read_scenario, 
 from ..runtime.agent import Outcome, run
 from ..tools.simulated import SCHEMA, Simulated
 from ..tools.toolbox import Toolbox
+from .output import complain, reason, say
 
 DEFAULT_CONSEQUENTIAL = frozenset({
     "deploy", "delete_file", "delete_record", "drop_table", "merge", "pay", "publish", "purchase", "refund", "rollback",
@@ -77,12 +78,12 @@ def simulate(path_or_dash: str, consequential: frozenset[str], as_json: bool) ->
     try:
         scenario = _read(path_or_dash)
     except InputError as error:
-        return _complain(f"{error.message}; {error.fix}", 2)
+        return complain(f"{error.message}; {error.fix}", 2)
     except OSError as error:
         name = "standard input" if path_or_dash == "-" else path_or_dash
-        return _complain(f"cannot read {visible(name)}: {_reason(error)}; name a file, or - for stdin", 2)
+        return complain(f"cannot read {visible(name)}: {reason(error)}; name a file, or - for stdin", 2)
     said = document(play(scenario, consequential))
-    return _print(msgspec.json.encode(said) if as_json else "\n".join(lines(said)).encode())
+    return say(msgspec.json.encode(said).decode() if as_json else "\n".join(lines(said)), "output")
 
 
 def _read(path_or_dash: str) -> Scenario:
@@ -165,30 +166,3 @@ def lines(said: dict[str, Any]) -> list[str]:
         for step in said["steps"]
     ]
     return [*steps, f"final: {said['final']}" if said["stop"] is None else f"stopped: {said['stop']}"]
-
-
-def _print(data: bytes) -> int:
-    if sys.stdout is None:  # it was closed before the start
-        return _complain("cannot write: standard output is closed; open it", 1)
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data + b"\n")
-        sys.stdout.buffer.flush()
-    except OSError as error:
-        nowhere = os.open(os.devnull, os.O_WRONLY)  # for what is still buffered: at its end Python would try once more
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-        if isinstance(error, BrokenPipeError):
-            return 1
-        return _complain(f"cannot write: {_reason(error)}; the output is not complete", 1)
-    return 0
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
-
-
-def _complain(what: str, code: int) -> int:
-    if sys.stderr is not None:
-        print(f"remit: {what}", file=sys.stderr)
-    return code
