@@ -1,6 +1,7 @@
 """Render the pages that are made of data: `python docs/render.py` writes them, the tests fail where one is stale."""
 
 import ast
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,13 @@ def _ids(decorator: ast.expr) -> list[str]:
     return [arg.value for arg in decorator.args if isinstance(arg, ast.Constant)] if call else []  # type: ignore[attr-defined, misc]
 
 
+def moves() -> str:
+    """docs/moves.md: the tables of moves, drawn."""
+    from docs import draw_moves
+
+    return draw_moves.page()
+
+
 def command_line() -> str:
     """docs/cli.md: the help text of every verb."""
     from click.testing import CliRunner
@@ -63,8 +71,9 @@ def command_line() -> str:
     return "\n".join(lines)
 
 
-PAGES = {"docs/guarantees.md": guarantees, "docs/cli.md": command_line}
+PAGES = {"docs/guarantees.md": guarantees, "docs/cli.md": command_line, "docs/moves.md": moves}
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
     for page, render in PAGES.items():
         (ROOT / page).write_text(render(), encoding="utf-8")

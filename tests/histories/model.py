@@ -76,6 +76,27 @@ class Model:
         limit = self.remit["calls_per_tool"].get(self.tool, MANY)
         return self.late() or len(self.started) >= self.remit["calls"] or self.started.count(self.tool) >= limit
 
+    def start(self, again: bool) -> None:
+        if again and self.spent():
+            self.close("not_run", "budget_exhausted")
+        else:
+            self.started.append(self.tool)
+
+    def crash(self) -> None:
+        if EFFECTS[self.tool] == "write":
+            self.state = "uncertain"
+        elif self.state == "approved":
+            self.ran("interrupted", "the process ended while it ran")
+
+    def cancel(self, running: bool) -> None:
+        self.due = self.due if self.due not in ("", "complete") else "cancelled"
+        if running and EFFECTS[self.tool] == "write":
+            self.state = "uncertain"
+        elif running:
+            self.ran("interrupted", "cancelled by somebody while it ran")
+        elif self.state not in ("", "uncertain"):
+            self.close("not_run")
+
     def ran(self, status: str, text: str) -> None:
         self.pairs.append((self.tool, self.k, status, text))
         n, write = self.remit["threshold"], EFFECTS[self.tool] == "write"
