@@ -6,7 +6,6 @@ from typing import Any
 from remit.core import moves
 from remit.core.events import AnyEvent
 
-
 NONE = "none: it must be settled first"
 
 
@@ -22,7 +21,7 @@ def page() -> str:
             "",
             *diagram("new", moves.RUN),
             "",
-            "While it is `acting`, its open calls move as below; it is `ready` again when the last one is closed by its",
+            "While it is `acting`, its open calls move as below; it is `ready` again when the last is closed by its",
             f"observation. In every phase but `new` and `ended` these may happen too: {controls()}.",
             "",
             "## A call",
@@ -33,10 +32,7 @@ def page() -> str:
             "",
             "| phase | observations |",
             "|---|---|",
-            *(
-                f"| {phase} | {', '.join(sorted(found)) or 'none: it must be settled first'} |"
-                for phase, found in OBSERVED
-            ),
+            *(f"| {phase} | {', '.join(sorted(found)) or NONE} |" for phase, found in moves.OBSERVED.items()),
             "",
             "A started write is closed by `ok` or `error` alone: with any other outcome it is uncertain.",
             "",
