@@ -67,8 +67,8 @@ class AnyHistory(RuleBasedStateMachine):
         self.remit = Remit(**{**limits, "tools": scopes, "stuck": stuck})
         limits["tools"] = {name: values or range(100) for name, values in tools.items()}
         limits["last_turn"] = limits["last_turn"] and limits["turns"]
-        self.model = Model({**limits, "plain": stuck.rule == "plain", "threshold": stuck.threshold}, START)
-        self.now, self.remote = START, remote
+        self.model = Model({**limits, "plain": stuck.rule == "plain", "threshold": stuck.threshold})
+        self.now, self.latest, self.us, self.remote = START, START, 0, remote
         self.ran: list[tuple[str, Any, str | None]] = []
         self.history = History(self.remit, TOOLS, START)
         self.run = self.history.run
@@ -110,9 +110,12 @@ class AnyHistory(RuleBasedStateMachine):
         self.tell_time()
         self.commit(lambda run: todo(run).events)  # type: ignore[union-attr]
 
-    def tell_time(self) -> None:
-        """A record is about to be written: its time is that of the clock, but never before the last."""
-        self.model.now = max(self.model.now, self.now)
+    def tell_time(self, us: int = 0) -> None:
+        """A record is about to be written: its time is the clock's, but never before the last. `us` was worked."""
+        self.us += us
+        self.latest = max(self.latest, self.now)
+        waited, limits = self.latest - START, self.remit
+        self.model.late = self.us >= limits.seconds * SECOND or waited >= limits.wall_seconds * SECOND  # type: ignore[operator]
 
     def ask(self, reply: Reply, us: int, fault: str | None) -> None:
         self.tell_time()
@@ -123,12 +126,12 @@ class AnyHistory(RuleBasedStateMachine):
         if asked and fault == "crash":
             self.crash()
         elif asked and fault == "no reply":
-            self.model.us += us
+            self.tell_time(us)
             self.commit(lambda run: [AttemptFailed(kind="connection", us=us, backoff_us=SECOND)])
         elif asked and fault == "cancel":
             self.cancel()
         else:
-            self.model.us += us
+            self.tell_time(us)
             calls = [(item.tool, str(item.args)) for item in reply.items if isinstance(item, Call)]
             finals = [item.text for item in reply.items if isinstance(item, Final)]
             self.model.reply(calls, finals, reply.finish)
@@ -143,7 +146,10 @@ class AnyHistory(RuleBasedStateMachine):
 
     def start(self, outcome: str, us: int) -> None:
         self.tell_time()
-        self.model.start(again=only(self.run).number > 0)
+        if only(self.run).number and self.model.spent():  # it starts again, after a crash
+            self.model.close("not_run", "budget_exhausted")
+        else:
+            self.model.started.append(self.model.tool)
         self.commit(lambda run: [judge.start(run, TOOLS, only(run))])
         if not self.model.state:
             return
@@ -152,10 +158,13 @@ class AnyHistory(RuleBasedStateMachine):
         if outcome == "cancel":
             self.cancel()
         elif outcome == "crash":
-            self.model.crash()
+            if call.effect_id:
+                self.model.state = "uncertain"
+            elif self.model.state == "approved":  # its approval is spent
+                self.model.ran("interrupted", "the process ended while it ran")
             self.crash()
         elif call.effect_id and outcome in ("timeout t", "bug"):
-            self.model.us += us
+            self.tell_time(us)
             self.model.state = "uncertain"
             self.commit(lambda run: [Unsettled(call=call.id, cause=outcome, us=us)])
         elif outcome == "bug":
@@ -163,7 +172,7 @@ class AnyHistory(RuleBasedStateMachine):
             self.model.due = "failed"
             self.commit(lambda run: judge.fail(run, "a bug"))
         else:
-            self.model.us += us
+            self.tell_time(us)
             status, _, text = outcome.partition(" ")
             self.model.ran(status, text)
             self.commit(lambda run: [Observed(call=call.id, status=status, text=text, us=us)])  # type: ignore[arg-type]
@@ -190,15 +199,21 @@ class AnyHistory(RuleBasedStateMachine):
         self.commit(lambda run: [settled, Observed(call=call, status="settled", text=f"done: {done}")])
 
     def check(self, number: int, us: int) -> None:
-        self.tell_time()
-        self.model.us += us
+        self.tell_time(us)
         name = check.name(check.plan(self.run)[number])
         found = check.PURE[name](self.run)
         self.commit(lambda run: [Checked(check=number, name=name, passed=found.passed, us=us)])
 
     def cancel(self) -> None:
         self.tell_time()
-        self.model.cancel(any(call.phase == "started" for call in self.run.open.values()))
+        model, running = self.model, [call.effect_id for call in self.run.open.values() if call.phase == "started"]
+        model.due = "cancelled" if model.due in ("", "complete") else model.due
+        if running == [None]:
+            model.ran("interrupted", "cancelled by somebody while it ran")
+        elif running:
+            model.state = "uncertain"
+        elif model.state not in ("", "uncertain"):
+            model.close("not_run")
         self.commit(lambda run: [CancelRequested(by="somebody")])
         self.commit(lambda run: judge.cancel(run, "somebody"))
 
@@ -207,7 +222,7 @@ class AnyHistory(RuleBasedStateMachine):
         run, model = self.run, self.model
         assert [seen.status for seen in run.observations] == model.seen
         assert (run.turns, run.started, run.invalid, run.refusals, run.working_us) == (
-            model.turns, len(model.started), model.invalid, model.refused, model.us,
+            model.turns, len(model.started), model.invalid, model.refused, self.us,
         )  # fmt: skip
         if run.phase == "ended":
             assert run.ended is not None

@@ -9,8 +9,10 @@ from remit.core.remit import Stuck
 from remit.core.spec import ToolSpec
 from remit.core.validate import ArgumentError, Validator
 from tests.histories.interpreter import GuardBroke
-from tests.histories.model import EFFECTS
 
+EFFECTS: dict[str, Any] = {"look": "read", "send": "egress", "pay": "write", "ship": "write", "hidden": "read"}
+"""Each tool takes one integer `k`, and its guard breaks where that is 13. `ship` is consequential; no remit names
+`hidden`."""
 SECOND = 1_000_000
 SCHEMA = {"type": "object", "properties": {"k": {"type": "integer"}}, "required": ["k"], "additionalProperties": False}
 VALID = Validator(SCHEMA)
@@ -32,7 +34,6 @@ def toolbox(source: str) -> dict[str, ToolSpec]:
 
 
 TOOLS, MOVED = toolbox("what was shown"), toolbox("another program")
-
 
 
 def mostly(usual: Any, other: Any, bits: int) -> st.SearchStrategy[Any]:
@@ -71,12 +72,14 @@ FINALS = st.builds(Final, mostly(st.just("yes"), one(" ", ""), 1), CLAIMS)
 SEVERAL = st.lists(CALLS | FINALS, max_size=3).map(tuple)
 ITEMS = mostly(st.tuples(GOOD), st.tuples(CALLS) | st.tuples(FINALS) | SEVERAL, 2)
 WHOLE = st.builds(Reply, ITEMS)
-REPLIES = mostly(WHOLE, st.builds(Reply, ITEMS, finish=one("length", "refusal", "filter")) | one(Reply((), finish="end")), 5)
+REPLIES = mostly(
+    WHOLE, st.builds(Reply, ITEMS, finish=one("length", "refusal", "filter")) | one(Reply((), finish="end")), 5
+)
 
 PASSING = mostly(st.just(0), one(SECOND, 10 * SECOND, -5 * SECOND), 3)
 WORKING = mostly(st.just(0), one(SECOND, 3 * SECOND), 2)
 FAULTS = mostly(st.none(), one("crash", "no reply", "cancel"), 4)
 RESULTS = one("ok a", "ok b", "error a")
-OUTCOMES = mostly(RESULTS, one("timeout t", "bug", "crash", "cancel"), 3)
+OUTCOMES = mostly(RESULTS, one("timeout t", "bug", "crash", "crash", "cancel"), 2)
 DECISIONS = mostly(st.just("yes"), one("no", None), 2)
 SELDOM = mostly(st.just(False), st.just(True), 6)

@@ -152,8 +152,11 @@ def _classify(data: bytes, error: Exception) -> NotCanonical:
     except UnicodeDecodeError:
         return NotCanonical("args.not_utf8", "is not UTF-8 text")
     except json.JSONDecodeError as broken:
-        said = str(error)  # msgspec tells where it stood; the end of the text is where more was to come
-        if "truncated" in said or said.endswith(f"invalid number (byte {len(data)})"):
+        said, rest = str(error), broken.doc[broken.pos :]
+        literal = any(word.startswith(rest) for word in ("true", "false", "null"))
+        # msgspec says that text is cut short of a literal, too, wherever that stands.
+        cut = "truncated" in said and (literal or rest[:1] not in "tfn")
+        if cut or said.endswith(f"invalid number (byte {len(data)})"):
             return NotCanonical("args.truncated", "ends in the middle: the reply was cut off")
         return NotCanonical("args.malformed", f"is not JSON: {broken.msg} at character {broken.pos}")
     except (ValueError, RecursionError):
