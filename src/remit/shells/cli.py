@@ -130,7 +130,7 @@ def runs(store: str | None, as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("name", metavar="RUN", default="latest")
+@click.argument("name", metavar="[RUN]", default="latest")
 @STORE
 @JSON
 def show(name: str, store: str | None, as_json: bool) -> None:
@@ -199,7 +199,7 @@ def verify(source: str | None, store: str | None, as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("name", metavar="RUN", default="latest")
+@click.argument("name", metavar="[RUN]", default="latest")
 @STORE
 @JSON
 def export(name: str, store: str | None, as_json: bool) -> None:
