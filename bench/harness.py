@@ -8,7 +8,6 @@ import gc
 import os
 import platform
 import sqlite3
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
@@ -152,8 +151,3 @@ def _digits(value: float) -> int:
 
 def _number(value: float) -> str:
     return f"{value:,.{_digits(value)}f}"
-
-
-def child_environment() -> dict[str, str]:
-    """Return this process's environment for a child that finds the same modules."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

@@ -13,7 +13,7 @@ from typing import Any
 from remit import Call, Final, Remit, ScriptedPolicy, arun
 from remit.stores.memory import MemoryStore
 
-from .harness import Measured, Place, child_environment, cpu_seconds
+from .harness import Measured, Place, cpu_seconds
 from .scenario import complete, remit_for, script, tools
 
 STEPS = 10
@@ -77,7 +77,8 @@ def many(place: Place) -> Measured:
 def _memory(runs: int) -> int:
     """Return the bytes by which a process grew: a fresh one each time, for this one has room to use again."""
     command = [sys.executable, "-m", __name__, str(runs)]
-    done = subprocess.run(command, env=child_environment(), stdout=subprocess.PIPE, check=True)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
     return int(done.stdout)
 
 

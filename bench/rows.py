@@ -21,7 +21,7 @@ ROWS = (
     Row(
         "log-size",
         "bytes on disk a step, and the second half of the run over the first",
-        [Target("bytes a step", 1024, 500), Target("× first half", 1.1, 1)],
+        [Target("bytes a step", 1_000, 500), Target("× first half", 1.1, 1)],
         durable.log_size,
     ),
     Row(

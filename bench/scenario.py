@@ -29,10 +29,14 @@ def deploy(target: str) -> str:
     raise AssertionError("no script of ours deploys")
 
 
-def script(steps: int, tool: str = "lookup") -> list[Call | Final]:
-    """Return so many calls, no two alike, and a final. The arguments are JSON text, as from a model."""
-    args = '{{"record_id":"r-{:06}","source":"synthetic-a"}}'
-    return [*(Call(tool, args.format(number)) for number in range(steps)), Final("All were looked up.")]
+def script(steps: int, tool: str = "lookup", gap: str = "") -> list[Call | Final]:
+    """Return so many calls, no two alike, and a final. The arguments are JSON text, as from a model, with this gap
+    after each colon and comma."""
+
+    def args(number: int) -> str:
+        return json.dumps({"record_id": f"r-{number:06}", "source": "synthetic-a"}, separators=(f",{gap}", f":{gap}"))
+
+    return [*(Call(tool, args(number)) for number in range(steps)), Final("All were looked up.")]
 
 
 def remit_for(steps: int) -> Remit:

@@ -1,9 +1,11 @@
 """What a step costs in memory: over the bare loop, late in a run over early, and read back from the log."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from statistics import median
 from time import process_time_ns
 
-from remit import ScriptedPolicy
+from remit import Call, Final, ScriptedPolicy
 from remit.core.fold import fold
 
 from .harness import Measured, Place, cpu_seconds, in_turn, ratios
@@ -16,17 +18,31 @@ RAW_LOOPS = 5
 def step(place: Place) -> Measured:
     """A governed step over the same step of the bare loop."""
     steps = place.size(10_000)
-    policy, remit = ScriptedPolicy(script(steps)), remit_for(steps)
+    compact, spaced = (_sides(script(steps, gap=gap), steps) for gap in ("", " "))
+    under, over, spaced_under, spaced_over = in_turn(place.rounds(15), *compact, *spaced)
+    return Measured(
+        [ratios(over, under)],
+        [
+            f"raw {_ns(under)}, governed {_ns(over)} a step",
+            f"with spaces in the arguments' text raw {_ns(spaced_under)}, governed {_ns(spaced_over)}:"
+            f" {median(ratios(spaced_over, spaced_under)):.2f} ×",
+        ],
+    )
 
-    def bare() -> float:
-        return cpu_seconds(lambda: [raw(policy, lookup.function) for _ in range(RAW_LOOPS)]) / RAW_LOOPS
 
-    def ours() -> float:
-        return cpu_seconds(lambda: governed(policy, remit))
+def _sides(items: Sequence[Call | Final], steps: int) -> tuple[Callable[[], float], Callable[[], float]]:
+    """Return what gives the CPU seconds of a raw and of a governed step."""
+    policy, remit = ScriptedPolicy(items), remit_for(steps)
 
-    under, over = in_turn(place.rounds(15), bare, ours)
-    each = f"raw {median(under) / steps * 1e9:,.0f} ns, governed {median(over) / steps * 1e9:,.0f} ns a step"
-    return Measured([ratios(over, under)], [each])
+    def bare() -> None:
+        for _ in range(RAW_LOOPS):
+            raw(policy, lookup.function)
+
+    return lambda: cpu_seconds(bare) / RAW_LOOPS / steps, lambda: cpu_seconds(lambda: governed(policy, remit)) / steps
+
+
+def _ns(seconds: Sequence[float]) -> str:
+    return f"{median(seconds) * 1e9:,.0f} ns"
 
 
 def growth(place: Place) -> Measured:
@@ -37,7 +53,7 @@ def growth(place: Place) -> Measured:
     found = []
     for _ in range(place.rounds(15)):
         policy = Clocked(items, (1, 1 + tenth, steps + 1 - tenth, steps + 1), process_time_ns)
-        cpu_seconds(lambda policy=policy: governed(policy, remit))  # type: ignore[misc]
+        cpu_seconds(partial(governed, policy, remit))
         began, early, late, ended = policy.times
         found.append((ended - late) / (early - began))
     return Measured([found])

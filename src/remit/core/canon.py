@@ -66,8 +66,8 @@ def parse(text: str | bytes) -> tuple[bytes, Any]:
         raise _too_deep() from None
     except (msgspec.DecodeError, ValueError) as error:
         raise _classify(data, error) from None
-    if _as_is(value) != data:  # spacing, an escape or a number form we write otherwise, or a key given twice
-        _refuse_duplicates(data)
+    if _as_is(value) != data and _as_is(value) != msgspec.json.format(data, indent=-1):
+        _refuse_duplicates(data)  # an escape or a number form we write otherwise, or a key given twice
     return _sorted(value), value
 
 

@@ -151,7 +151,7 @@ def judge(run: Run, tools: Tools, call: OpenCall, args: Any) -> Sequence[AnyEven
     spent = budget.before_start(run, tool)
     if spent is not None:
         return (_not_run(call.id, spent),)
-    if not (approved or spec.consequential or rules.gates):
+    if not (approved or spec.consequential or tool in rules.gates):
         return (Allowed(call=call.id, rule=f"scope.{tool}"),)
     stopped = hold(run, call.id, spec, call.args or "")
     if isinstance(stopped, Refused):

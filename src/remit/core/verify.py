@@ -88,6 +88,8 @@ class Verifier:
         self.run = run
         self._witness = witness
         self._next = 1
+        self._behind = 0
+        """Number of the record that stands before the one to be placed."""
         self._anchors: tuple[bytes, ...] = (GENESIS,)
         """What the next record may be chained on; empty if the one before it is missing."""
         self._state: Run | None = Run(run)
@@ -95,6 +97,7 @@ class Verifier:
         self._early: dict[int, bytes] = {}
         self._missing: list[list[int]] = []
         self._damage: list[Damage] = []
+        self._newest: dict[Kind, int] = {}
         self._records = self._good = self._before = 0
         self._witnessed: bytes | None = None
 
@@ -140,6 +143,7 @@ class Verifier:
         else:
             self._skip_to(seq)
             self._check(record)
+        self._behind = seq
 
     def _take_early(self) -> None:
         while self._next in self._early:
@@ -165,7 +169,7 @@ class Verifier:
         if at >= 0 and seq <= self._missing[at][1]:
             first, last = self._missing[at]
             self._missing[at : at + 1] = [part for part in ([first, seq - 1], [seq + 1, last]) if part[0] <= part[1]]
-            self._harm(seq, "reordered", f"stands after record {self._next - 1}")
+            self._harm(seq, "reordered", f"stands after record {self._behind}")
         else:
             self._harm(seq, "repeated", "stands there more than once")
 
@@ -198,10 +202,11 @@ class Verifier:
     def _harm(self, seq: int, kind: Kind, text: str, last: int = 0) -> None:
         """Note damage; what is wrong with many records in a row is told once."""
         self._harmed()
-        before = self._damage[-1] if self._damage else None
-        if before is not None and (before.kind, before.text, before.last + 1) == (kind, text, seq):
-            self._damage[-1] = before._replace(last=max(seq, last))
+        at = self._newest.get(kind)
+        if at is not None and (self._damage[at].last + 1, self._damage[at].text) == (seq, text):
+            self._damage[at] = self._damage[at]._replace(last=max(seq, last))
         else:
+            self._newest[kind] = len(self._damage)
             self._damage.append(Damage(seq, max(seq, last), kind, text))
 
     def _harmed(self) -> None:
