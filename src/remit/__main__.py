@@ -34,8 +34,11 @@ def _main(args: list[str]) -> None:
         if code is not None:
             sys.exit(code)
     from .shells.cli import cli
+    from .shells.output import complain, ready
 
     _started()
+    if not ready():
+        sys.exit(complain("cannot write: standard output is closed; open it", 1))
     cli(prog_name="remit")
 
 

@@ -272,7 +272,6 @@ def test_a_name_that_cannot_be_shown_is_no_tools_name_and_is_shown_escaped(tmp_p
                 "remit.turn: unknown key `turn`; did you mean turns or last_turn?",
                 "remit.calls: must be a whole number of at least 0, not -1",
                 "remit.tools.depoy: unknown tool `depoy`; did you mean deploy?",
-                "remit.gates.deploy: unknown tool `deploy`; did you mean depoy?",
             ],
             id="names are checked beside other mistakes",
         ),

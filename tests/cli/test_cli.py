@@ -156,7 +156,9 @@ def test_verify_names_a_changed_record_and_exits_1(folder: Path) -> None:
 
 
 @pytest.mark.guarantee("G7")
-@pytest.mark.parametrize(("number", "by"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "the program's exit")])
+@pytest.mark.parametrize(
+    ("number", "by"), [(signal.SIGINT, "Ctrl-C"), (signal.SIGTERM, "SIGTERM"), (signal.SIGHUP, "SIGHUP")]
+)
 def test_a_signal_cancels_the_run_and_ends_what_it_started(tmp_path: Path, number: signal.Signals, by: str) -> None:
     (tmp_path / "agent.toml").write_text(SLOW)
     process = started(tmp_path)

@@ -143,6 +143,30 @@ def test_a_place_for_no_file_is_refused(tmp_path: Path, where: str, text: str) -
     assert sorted(os.listdir(tmp_path)) == ["file", "loop"]
 
 
+def use(path: Path) -> list[int]:
+    with closing(SQLiteStore(path)) as store:
+        assert store.lease("r") is None
+        assert [head.run for head in store.heads()] == ["r"]
+        return numbers(store)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(b"CREATE TABLE runs", b"CREATE TABLE \xfbuns", id="a table without a readable name"),
+        pytest.param(b"key INTEGER", b"ke\xfb INTEGER", id="a column without a readable name"),
+        pytest.param(b"key INTEGER PRIMARY", b"key INTEGEQ PRIMARY", id="a key that is none"),
+    ],
+)
+def test_a_store_with_damaged_tables_says_so(path: Path, old: bytes, new: bytes) -> None:
+    with closing(SQLiteStore(path)) as store:
+        append(store, 1)
+    assert use(path) == [1]
+    path.write_bytes(path.read_bytes().replace(old, new))
+    with pytest.raises(RemitError, match=r"is damaged|failed"):
+        use(path)
+
+
 def test_to_read_what_does_not_exist_makes_nothing(path: Path) -> None:
     with pytest.raises(InputError, match="there is no store"):
         SQLiteStore(path, readonly=True)
@@ -189,7 +213,7 @@ for readonly in (False, True):
         pytest.param(False, 0o555, 0o644, ["cannot be", "[1, 2, 3]"], id="a folder that cannot be written, at rest"),
         pytest.param(True, 0o555, 0o644, ["cannot be", "[1, 2, 3]"], id="the same while somebody has it open"),
         pytest.param(False, 0o777, 0o444, ["cannot be written", "[1, 2, 3]"], id="a file that cannot be written"),
-        pytest.param(False, 0o777, 0o000, ["cannot be opened", "cannot be opened"], id="a file that cannot be read"),
+        pytest.param(False, 0o777, 0o000, ["cannot be written", "cannot be opened"], id="a file that cannot be read"),
         pytest.param(False, 0o000, 0o644, ["Permission denied", "Permission denied"], id="a folder one cannot enter"),
     ],
 )

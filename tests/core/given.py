@@ -46,13 +46,13 @@ def ship(to: str) -> str:
 ANY: dict[str, Any] = dict.fromkeys(TOOLS, "any")
 
 
-def begun(tools: Toolbox = TOOLS, *, principal: str | None = None, **limits: Any) -> Run:
+def begun(box: Toolbox = TOOLS, /, *, principal: str | None = None, **limits: Any) -> Run:
     """A run whose remit names every tool unless `limits` says otherwise; it is ready for its first turn."""
-    remit = Remit(**{"tools": dict.fromkeys(tools, "any"), **limits})
+    remit = Remit(**{"tools": dict.fromkeys(box, "any"), **limits})
     run = Run("r1")
-    declared = {name: tools[name].declared for name in remit.tools if name in tools}
+    declared = {name: box[name].declared for name in remit.tools}
     document = msgspec.Raw(encode(remit.document))
-    record(run, [Began(task="t", principal=principal, remit=document, digest=remit.digest(tools), tools=declared)], AT)
+    record(run, [Began(task="t", principal=principal, remit=document, digest=remit.digest(box), tools=declared)], AT)
     return run
 
 

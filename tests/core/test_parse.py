@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import remit
 from remit import Call, Context, Final, Remit, RemitError, Reply, run
 from remit.core.canon import MAX_BYTES
-from remit.core.events import encode_events
 from remit.core.parse import SHOWN
 from remit.core.run import Notice, Observation
 from tests.core.given import ANY, TOOLS, begun, says
@@ -200,7 +200,7 @@ def test_a_call_in_the_turn_kept_for_the_final_is_refused_by_name() -> None:
 )
 def test_usable_arguments_are_kept_in_their_canonical_form(args: Any, canonical: str) -> None:
     state = begun()
-    log = encode_events(says(state, Call("look", args, "my-1"))).decode()
+    log = msgspec.json.encode(says(state, Call("look", args, "my-1"))).decode()
     assert log == (
         f'[{{"event":"proposed","call":"c1","tool":"look","args":{canonical},"ref":"my-1"}},'
         '{"event":"allowed","call":"c1","rule":"scope.look"}]'

@@ -7,7 +7,7 @@ import msgspec
 from remit import Remit
 from remit.core import judge
 from remit.core.canon import GENESIS, chain, encode
-from remit.core.events import AnyEvent, Began, Record, decode_events, encode_events
+from remit.core.events import AnyEvent, Began, Record, decode_events
 from remit.core.fold import FOLD, enter, fold
 from remit.core.recover import recover
 from remit.core.run import Run
@@ -49,7 +49,7 @@ class History:
         except GuardBroke as error:
             _take(live, judge.fail(live, str(error)), taken)
         if taken:
-            data, before = encode_events(taken), self.records[-1].digest if self.records else GENESIS
+            data, before = msgspec.json.encode(taken), self.records[-1].digest if self.records else GENESIS
             digest = chain(before, "r1", live.seq, live.at, data)
             self.records.append(Record("r1", live.seq, live.at, data, digest))
             assert self.run == live

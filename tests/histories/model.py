@@ -69,7 +69,7 @@ class Model:
         self.pairs.append((self.tool, self.k, status, text))
         pairs, n, write = self.pairs, self.remit["threshold"], EFFECTS[self.tool] == "write"
         circle = any(pairs[-n * size :] == pairs[-size:] * n for size in range(1, 7))
-        again = 0 if write else pairs[self.fresh :].count(pairs[-1])
+        again = 0 if write and status == "ok" else pairs[self.fresh :].count(pairs[-1])
         stuck = pairs.count(pairs[-1]) >= n if self.remit["plain"] else circle or again >= max(n - (status != "ok"), 2)
         self.fresh = len(pairs) if write and status == "ok" else self.fresh
         self.close(status, "stuck" if stuck else "")

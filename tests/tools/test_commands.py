@@ -151,3 +151,16 @@ def test_an_empty_value_does_not_let_the_next_one_become_an_option() -> None:
 def test_an_effect_of_no_known_kind_is_refused() -> None:
     with pytest.raises(RemitError, match='effect: must be "read", "egress" or "write"'):
         Toolbox().command("tool", ["true"], effect="bogus")  # type: ignore[arg-type]
+
+
+def test_the_approved_bytes_reach_the_program_in_any_locale(tmp_path: Path) -> None:
+    script = (
+        "from remit import *\n"
+        "tools = Toolbox()\n"
+        "tools.command('tool', ['printf', '{a}'], effect='read', env={'X': '\\u00e9'})\n"
+        "policy = ScriptedPolicy([Call('tool', {'a': 'caf\\u00e9'}), Final('x')])\n"
+        "print(ascii(run('t', policy=policy, remit=Remit(tools={'tool': 'any'}), tools=tools).observations[0].text))\n"
+    )
+    env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "'caf\\xe9'\n"

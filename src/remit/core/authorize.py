@@ -39,6 +39,11 @@ def authorize(rules: Rules, call: str, tool: str, args: Mapping[str, Any]) -> Re
             return Refused(
                 call=call,
                 rule=f"scope.{tool}.{arg}",
-                reason=f"{encode(args[arg]).decode()} is not among the values permitted for `{arg}`",
+                reason=f"{_short(args[arg])} is not among the values permitted for `{arg}`",
             )
     return None
+
+
+def _short(value: Any) -> str:
+    text = encode(value).decode()
+    return text if len(text) <= 200 else f"{text[:200]}… ({len(text)} characters)"

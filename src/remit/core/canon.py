@@ -28,8 +28,8 @@ class NotCanonical(ValueError):
         self.code = code
 
 
-def admit(value: object) -> tuple[bytes, Any]:
-    """Return the canonical bytes of a Python value and a private copy decoded from them.
+def admit(value: object, *, largest: int | None = MAX_BYTES) -> tuple[bytes, Any]:
+    """Return the canonical bytes of a Python value, `largest` at most, and a private copy decoded from them.
 
     Raises NotCanonical where the copy would differ from the value (a tuple, a set, a key that is not a string, NaN).
     """
@@ -42,7 +42,7 @@ def admit(value: object) -> tuple[bytes, Any]:
     except (TypeError, ValueError, OverflowError) as error:
         raise NotCanonical("args.not_json", f"is not a JSON value: {error}") from None
     if len(raw) > MAX_DEPTH:  # shorter text can be neither too deep nor too large
-        _check_size(raw)
+        _check_size(raw, largest)
     copy = _decode(raw)
     if copy != value:
         raise NotCanonical(
@@ -59,16 +59,19 @@ def parse(text: str | bytes) -> tuple[bytes, Any]:
     except UnicodeEncodeError:
         raise NotCanonical("args.surrogate", "contains a lone surrogate, which is not text") from None
     if len(data) > MAX_DEPTH:  # shorter text can be neither too deep nor too large
-        _check_size(data)
+        _check_size(data, MAX_BYTES)
     try:
         value = _decode(data)
     except RecursionError:
         raise _too_deep() from None
     except (msgspec.DecodeError, ValueError) as error:
         raise _classify(data, error) from None
-    if _as_is(value) != data and _as_is(value) != msgspec.json.format(data, indent=-1):
+    raw = _sorted(value)
+    if raw == data:  # as we write it, so no key was given twice
+        return raw, value
+    if _as_is(value) != msgspec.json.format(data, indent=-1):
         _refuse_duplicates(data)  # an escape or a number form we write otherwise, or a key given twice
-    return _sorted(value), value
+    return raw, value
 
 
 def encode(value: object) -> bytes:
@@ -78,6 +81,13 @@ def encode(value: object) -> bytes:
 
 decode = _decode
 """Value of JSON bytes or text that was admitted before."""
+
+
+def clean(text: str) -> str:
+    """Return a text as a log can hold it: plain `str`, with each lone surrogate written out as an escape."""
+    if type(text) is str and text.isascii():
+        return text
+    return str.encode(text, "utf-8", "backslashreplace").decode()
 
 
 def digest(data: bytes) -> str:
@@ -94,9 +104,9 @@ GENESIS = bytes(32)
 """What the first record of a run is chained on."""
 
 
-def _check_size(data: bytes) -> None:
-    if len(data) > MAX_BYTES:
-        raise NotCanonical("args.too_large", f"is {len(data)} bytes of JSON; the limit is {MAX_BYTES}")
+def _check_size(data: bytes, largest: int | None) -> None:
+    if largest is not None and len(data) > largest:
+        raise NotCanonical("args.too_large", f"is {len(data)} bytes of JSON; the limit is {largest}")
     # Counting brackets is cheap and can only overstate the depth, so few values are ever walked.
     if data.count(b"[") + data.count(b"{") > MAX_DEPTH and _depth(data) > MAX_DEPTH:
         raise _too_deep()

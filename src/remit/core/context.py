@@ -5,21 +5,29 @@ do, or learn what it is graded by.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
+from .canon import decode
 from .remit import Remit
 from .run import Notice, Observation, Run, View
 from .spec import ToolSpec
 
 
-class ToolView(NamedTuple):
-    """A permitted tool as the policy sees it; `schema` is JSON Schema of its arguments."""
+class ToolView(msgspec.Struct, frozen=True, gc=False):
+    """A permitted tool as the policy sees it."""
 
     name: str
     description: str
-    schema: Mapping[str, Any]
+    json: str
+    """Its schema as JSON text."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of its arguments: a new copy each time, so that what is done to it changes nothing."""
+        copy: dict[str, Any] = decode(self.json)
+        return copy
 
 
 class Context(msgspec.Struct, frozen=True, gc=False):
@@ -42,7 +50,7 @@ class Context(msgspec.Struct, frozen=True, gc=False):
 
 def permitted(remit: Remit, tools: Mapping[str, ToolSpec]) -> tuple[ToolView, ...]:
     """Return the tools a remit names, in its order."""
-    return tuple(ToolView(name, tools[name].description, tools[name].shown) for name in remit.tools if name in tools)
+    return tuple(ToolView(name, tools[name].description, tools[name].json) for name in remit.tools if name in tools)
 
 
 def context(run: Run, turn: int, tools: tuple[ToolView, ...]) -> Context:

@@ -4,7 +4,7 @@ Ids and times are given to an event, never made inside it. `us` is a duration in
 run's own id of a call (`c1`, `c2`, …), `ref` the id the policy gave it. Fields at their default stay out of the log.
 """
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -38,13 +38,16 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     """Base of every event; the log names each by its tag, `event`. Events form no cycles, so none is tracked."""
 
 
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+
+
 class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one reply was billed: tokens (`cached` is the part of `input` read from a cache) and micro-dollars."""
 
-    input: int = 0
-    output: int = 0
-    cached: int = 0
-    microusd: int | None = None
+    input: Count = 0
+    output: Count = 0
+    cached: Count = 0
+    microusd: Count | None = None
 
 
 class Declared(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -175,7 +178,7 @@ class Edited(Event, frozen=True, kw_only=True):
 
 
 class Started(Event, frozen=True, kw_only=True):
-    """The call is about to run. A write carries its effect id, the same on every try; `try_` counts from 1."""
+    """The call is about to run. A write carries its effect id, the same on every try; `number` counts from 1."""
 
     call: str
     effect_id: str | None = None
@@ -285,7 +288,8 @@ AnyEvent = (
     | Messaged | Resumed | GapAccepted | Ended
 )  # fmt: skip
 
-encode_events = msgspec.json.Encoder().encode
+encode_event = encode_events = msgspec.json.Encoder().encode
+"""One event as JSON, and the array of them that a record holds."""
 decode_events = msgspec.json.Decoder(list[AnyEvent]).decode
 
 

@@ -102,7 +102,7 @@ def _replied(run: Run, e: Replied) -> None:
     run.turns = e.turn
     run.working_us += e.us
     if e.usage is not None:
-        run.tokens += e.usage.input + e.usage.output
+        run.tokens = (run.tokens or 0) + e.usage.input + e.usage.output
     if e.finish == "stop":
         return
     if e.finish == "end":
@@ -144,8 +144,7 @@ def _call(run: Run, call: str, table: Table) -> OpenCall:
 
 
 def _allowed(run: Run, e: Allowed) -> None:
-    call = run.open.get(e.call) or _call(run, e.call, _ALLOWED)
-    call.phase = _ALLOWED[call.phase]
+    _call(run, e.call, _ALLOWED)
 
 
 def _held(run: Run, e: Held) -> None:
@@ -187,8 +186,7 @@ def _edited(run: Run, e: Edited) -> None:
 
 
 def _started(run: Run, e: Started) -> None:
-    call = run.open.get(e.call) or _call(run, e.call, _STARTED)
-    call.phase = _STARTED[call.phase]
+    call = _call(run, e.call, _STARTED)
     tool = call.tool
     run.started += 1
     run.started_by_tool[tool] = run.started_by_tool.get(tool, 0) + 1

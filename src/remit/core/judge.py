@@ -12,7 +12,7 @@ import msgspec
 from ..errors import PolicyError
 from . import budget
 from .authorize import authorize
-from .canon import encode
+from .canon import clean, decode, encode
 from .events import (
     Allowed,
     AnyEvent,
@@ -33,6 +33,7 @@ from .events import (
     Usage,
 )  # fmt: skip
 from .hold import bound, hold
+from .moves import CallPhase
 from .parse import invalid, read_call, read_final, shape
 from .reply import Call, Final, Reply
 from .run import OpenCall, Run
@@ -96,17 +97,16 @@ def _checked(said: object) -> Reply:
     if not isinstance(said, Reply):
         raise PolicyError(f"the policy returned {type(said).__name__}, which is not a reply", fix=_REPLY_FORM)
     try:
-        msgspec.convert(msgspec.to_builtins([said.finish, said.usage]), tuple[Finish, Usage | None])
-        items: object = said.items  # its type is the policy's promise
-        sound = isinstance(items, Sequence) and all(isinstance(item, Call | Final) for item in items)
-        encode(said.raw)
+        finish, usage = msgspec.convert(msgspec.to_builtins([said.finish, said.usage]), tuple[Finish, Usage | None])
+        items = tuple(said.items) if isinstance(said.items, list | tuple) else None  # its type is only a promise
+        raw = decode(encode(said.raw))  # as the log has it
     except (TypeError, ValueError) as error:
         raise PolicyError(f"the policy's reply cannot be recorded: {error}", fix=_REPLY_FORM) from error
-    if said.finish == "end" and said.items:
+    if items is None or not all(isinstance(item, Call | Final) for item in items):
+        raise PolicyError("the policy's reply has items that are not a list of calls and finals", fix=_REPLY_FORM)
+    if finish == "end" and items:
         raise PolicyError("the policy ended and proposed something in one reply", fix=_REPLY_FORM)
-    if not sound:
-        raise PolicyError("the policy's reply has an item that is neither a call nor a final", fix=_REPLY_FORM)
-    return said
+    return Reply(items, raw, usage, finish)
 
 
 _REPLY_FORM = "return a Call, a Final, or Reply(items, raw=JSON, usage=Usage or None, finish=one of its names)"
@@ -197,7 +197,11 @@ def start(run: Run, tools: Tools, call: OpenCall) -> Started | Observed:
 
 
 def decide(call: OpenCall, yes: bool, by: str, reason: str = "", claim: str = "self") -> Sequence[AnyEvent]:
-    """A person decided on a held call."""
+    """A person decided on a held call. Raises TypeError for what is no decision: a yes is True, and nothing else."""
+    given: list[object] = [yes, by, reason, claim]
+    if list(map(type, given)) != [bool, str, str, str] or not by:
+        raise TypeError("a decision is yes=True or False, by=TEXT, reason=TEXT, claim=TEXT")
+    by, reason, claim = clean(by), clean(reason), clean(claim)
     if yes:
         return (Approved(call=call.id, by=by, claim=claim, digest=call.digest),)
     said = f"denied by {by}" + (f": {reason}" if reason else "")
@@ -236,6 +240,13 @@ def _answer_open(run: Run, status: ObservationStatus, running: str, waiting: str
             events.append(Unsettled(call=call.id, cause=running))
         elif call.phase == "started":
             events.append(Observed(call=call.id, status=status, text=running))
-        elif call.phase not in ("uncertain", "settled"):
+        elif call.phase in _IN_FLIGHT:  # its observation was to come next
+            events.append(Observed(call=call.id, status=_IN_FLIGHT[call.phase], text=waiting))
+        elif call.phase != "uncertain":
             events.append(Observed(call=call.id, status="not_run", text=waiting))
     return events
+
+
+_IN_FLIGHT: dict[CallPhase, ObservationStatus] = {
+    "refused": "refused", "denied": "denied", "edited": "superseded", "settled": "settled",
+}  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from .canon import NotCanonical, admit, parse
+from .canon import NotCanonical, admit, clean, parse
 from .events import Answered, Observed, Proposed, Rejected
 from .reply import Call, Final
 
@@ -20,10 +20,10 @@ SHOWN = 2_000
 def read_call(call: Call, number: int) -> tuple[Proposed, Any, Observed | None]:
     """Read one call, as call `c<number>` of the run: its proposal, its arguments and, if it cannot be used, why."""
     name, tool, ref = f"c{number}", call.tool, call.id
-    if ref is not None and not _is_text(ref):
-        ref = None
-    if type(tool) is not str or not (tool.isascii() or _is_text(tool)):
+    ref = clean(ref) if ref is not None and _is_text(ref) else None
+    if not _is_text(tool):
         return _unusable(name, ref, quote(tool), call.args, "call.not_text", "the tool's name is not text")
+    tool = quote(tool)
     try:
         raw, args = _arguments(call.args)
     except NotCanonical as error:
@@ -63,7 +63,8 @@ def read_final(final: Final, finish: str) -> Answered | Rejected:
     claims: object = final.claims
     if not isinstance(claims, list | tuple) or not all(_is_claim(claim) for claim in claims):
         return Rejected(code="final.claims", text='a claim must be {"cites": CALL, "quote": TEXT} or {"effect": TOOL}')
-    return Answered(text=final.text, claims=[dict(claim) for claim in claims])
+    kept = [{clean(key): clean(value) for key, value in claim.items()} for claim in claims]
+    return Answered(text=clean(final.text), claims=kept)
 
 
 def _is_claim(claim: object) -> bool:
@@ -104,6 +105,8 @@ def _is_text(value: object) -> bool:
 
 def quote(value: Any) -> str:
     """Return what was sent, as text that can be recorded: at most SHOWN characters, surrogates escaped."""
-    text = value if isinstance(value, str) else repr(value)
-    kept = text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
-    return kept.encode("utf-8", "backslashreplace").decode()
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except (ValueError, RecursionError):  # too many digits, or too deep, to be written out
+        text = f"a {type(value).__name__} that cannot be shown"
+    return clean(text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)")

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from ..errors import Invalid
 from .canon import NotCanonical, admit, digest, encode
@@ -53,13 +55,15 @@ class Remit(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         found = problems({name: getattr(self, name) for name in self.__struct_fields__})
         if found:
             raise Invalid("remit", found)
-        _ = self.document  # taken now: what the caller does to its own tables later changes nothing
+        for name in ("tools", "calls_per_tool", "gates", "checks"):  # what the caller does to its own changes nothing
+            force_setattr(self, name, _frozen(getattr(self, name)))
+        _ = self.document
 
     @cached_property
     def document(self) -> dict[str, Any]:
         """The remit as plain JSON data; a Python check is there by its name. Raises Invalid for what is not text."""
         try:
-            data = admit({name: _plain(getattr(self, name)) for name in self.__struct_fields__})[1]
+            data = admit({name: plain(getattr(self, name)) for name in self.__struct_fields__})[1]
         except NotCanonical as error:
             raise Invalid("remit", [f"it {error}"]) from None
         return data  # type: ignore[no-any-return]
@@ -70,11 +74,20 @@ class Remit(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return digest(encode({"remit": self.document, "tools": declared}))
 
 
-def _plain(value: Any) -> Any:
+def _frozen(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return MappingProxyType({key: _frozen(item) for key, item in value.items()})
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return tuple(_frozen(item) for item in value)
+    return value
+
+
+def plain(value: Any) -> Any:
+    """Return a value of a remit as JSON data: dict, list, text, numbers."""
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, Stuck):
         return {"rule": value.rule, "threshold": value.threshold}
     return {"callable": callable_name(value)} if callable(value) else value
@@ -287,9 +300,7 @@ def mismatches(remit: Remit, tools: Mapping[str, ToolSpec]) -> list[str]:
             found += _scope_mismatches(f"tools.{name}", scope, tools[name])
     for key in ("calls_per_tool", "gates"):
         found += [
-            unknown_name(f"{key}.{name}", name, "tool", remit.tools)
-            for name in getattr(remit, key)
-            if name not in remit.tools
+            unknown_name(f"{key}.{name}", name, "tool", tools) for name in getattr(remit, key) if name not in tools
         ]
     return found
 

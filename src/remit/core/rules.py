@@ -3,7 +3,7 @@
 from math import inf
 
 from .canon import encode
-from .remit import Gate, Remit
+from .remit import Gate, Remit, plain
 
 
 class Rules:
@@ -32,7 +32,7 @@ class Rules:
         self.gates: dict[str, Gate] = dict(remit.gates)
         self.scopes: dict[str, dict[str, frozenset[bytes] | None] | None] = {
             tool: None if isinstance(scope, str) else {
-                arg: None if isinstance(values, str) else frozenset(encode(value) for value in values)
+                arg: None if isinstance(values, str) else frozenset(encode(plain(value)) for value in values)
                 for arg, values in scope.items()
             }
             for tool, scope in remit.tools.items()

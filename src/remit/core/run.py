@@ -59,6 +59,10 @@ class Halt(NamedTuple):
     status: Status
     reason: str
 
+    def end(self) -> Ended:
+        """The end that is due."""
+        return Ended(status=self.status, reason=self.reason)
+
 
 class View(Sequence[Any]):
     """An immutable view of the first `size` items of a list that only ever grows."""
@@ -118,7 +122,8 @@ class Run:
         self.phase: RunPhase = "new"
         self.seq = self.at = self.began_at = self.epoch = 0
         self.deadline = inf  # of all time, waiting included; in the unit of `at`
-        self.turns = self.attempt = self.proposed = self.started = self.tokens = 0
+        self.turns = self.attempt = self.proposed = self.started = 0
+        self.tokens: int | None = None  # until a reply says what it was billed
         self.invalid = self.invalid_turn = self.refusals = 0
         self.working_us = self.waiting_us = self.backoff_us = 0
         self.started_by_tool: dict[str, int] = {}

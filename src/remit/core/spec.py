@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from .canon import admit, digest, encode
+from .canon import admit, decode, digest, encode
 from .events import Declared, Effect
 from .validate import ArgumentError, Validator
 
@@ -21,8 +21,20 @@ class ToolSpec:
     """
 
     __slots__ = (
-        "_declared", "consequential", "description", "effect", "idempotent", "name", "poll", "problem", "schema",
-        "shown", "source", "timeout", "typed", "writes",
+        "_declared",
+        "consequential",
+        "description",
+        "effect",
+        "idempotent",
+        "json",
+        "name",
+        "poll",
+        "problem",
+        "schema",
+        "source",
+        "timeout",
+        "typed",
+        "writes",
     )  # fmt: skip
 
     def __init__(
@@ -34,7 +46,7 @@ class ToolSpec:
         self.effect: Effect = effect
         self.writes = effect == "write"
         self.schema = schema
-        self.shown: dict[str, Any] = admit(schema)[1]  # a copy for policies: what they do to it changes nothing
+        self.json = admit(schema)[0].decode()  # taken now: what is done to the schema later changes nothing
         self.description = description
         self.consequential = consequential
         self.idempotent = idempotent
@@ -51,7 +63,7 @@ class ToolSpec:
         if self._declared is None:
             self._declared = Declared(
                 effect=self.effect,
-                schema=digest(encode(self.schema)),
+                schema=digest(self.json.encode()),
                 source="" if self.source is None else digest(encode(self.source)),
                 consequential=self.consequential,
                 idempotent=self.idempotent,
@@ -61,7 +73,7 @@ class ToolSpec:
 
     def compile(self) -> None:
         """Compile the schema now rather than at the first call. Raises ValueError where it is not a schema."""
-        validator, typed = Validator(self.schema), self.typed
+        validator, typed = Validator(decode(self.json)), self.typed
         is_valid = validator.is_valid
         if typed is None:
             self.problem = lambda args: None if is_valid(args) else validator.problem(args)

@@ -5,7 +5,7 @@ far as it can be read, with what is wrong with it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
@@ -43,6 +43,7 @@ from .run import Run
 from .stuck import Pair, Repeats
 from .tell import action, code, event_name, short, tell
 from .todo import resting
+from .verify import Verified, Verifier
 
 Cell: TypeAlias = str | int | float | bool | None
 Row: TypeAlias = tuple[Cell, ...]
@@ -146,6 +147,12 @@ class Story:
             self._state.observations.clear()
             self._state.notices.clear()
 
+    def chained(self, found: Verified) -> None:
+        """Take what was found of the chain; what a story sees for itself is not told twice."""
+        for damage in found.damage:
+            if damage.kind not in ("illegal", "missing", "undecodable"):
+                self._note_damage(damage.text, damage.seq)
+
     def rest(self) -> tuple[str, str]:
         """Return the status and its reason; `not recorded` where the log has no end and the run is not at rest."""
         if self.ended is not None:
@@ -184,10 +191,10 @@ class Story:
                 self.remit = state.remit
                 state.repeats = _Forgetful("plain", 1)
 
-    def _note_damage(self, problem: str) -> None:
+    def _note_damage(self, problem: str, seq: int | None = None) -> None:
         self.damaged += 1
         if self.damaged <= MOST_DAMAGE:
-            self.damage.append((self.seq, short(problem, SHOWN)))
+            self.damage.append((self.seq if seq is None else seq, short(problem, SHOWN)))
         if self.timeline is not None:
             self.timeline.append((self.seq, self.at, "damage", short(problem, SHOWN)))
 
@@ -299,3 +306,18 @@ _CHANGES: dict[type[AnyEvent], Callable[[Story, Any], None]] = {
     Interrupted: Story._interrupt, Unsettled: Story._unsettle, Settled: Story._settle, Observed: Story._observe,
     Nudged: Story._nudge, Answered: Story._answer, Checked: Story._check, Ended: Story._end,
 }  # fmt: skip
+
+
+def told(
+    records: Iterable[Record], *, witness: tuple[int, bytes] | None = None, listing: Callable[[], Listing] | None = None
+) -> Story:
+    """Return the story of a run's records, its chain verified on the way; `witness` as for verify."""
+    story = Story(listing)
+    chain: Verifier | None = None
+    for record in records:
+        chain = chain or Verifier(record.run, witness, folding=False)
+        chain.add(record)
+        story.take(record)
+    if chain is not None:
+        story.chained(chain.done())
+    return story

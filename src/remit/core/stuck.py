@@ -53,20 +53,25 @@ class Repeats:
         if write and pair[2] == "ok":
             counts.clear()
             self._cleared = True
-        if cycle and poll is None:
+        if cycle > 0 and poll is None:
             return Loop("stop", self.threshold, cycle)
-        if times == 1 or (write and pair[2] == "ok"):
-            return None
+        counted = times > 1 and not (write and pair[2] == "ok")
         limit = poll if poll is not None else max(self.threshold - (pair[2] != "ok"), 2)
-        if times >= limit:
+        if counted and times >= limit:
             return Loop("stop", times, 1)
-        if times == limit - 1 and not self._nudged:
-            self._nudged = True
-            return Loop("nudge", times, 1)
-        return None
+        if counted and times == limit - 1:
+            return self._nudge(times, 1)
+        return self._nudge(self.threshold - 1, -cycle) if cycle < 0 and poll is None else None
+
+    def _nudge(self, times: int, length: int) -> Loop | None:
+        if self._nudged:
+            return None
+        self._nudged = True
+        return Loop("nudge", times, length)
 
     def _cycle(self, pair: Pair) -> int:
-        """Return the length of the shortest cycle that has now repeated `threshold` times, or 0."""
+        """Return the length of the shortest cycle that has now repeated `threshold` times; negated, of one that will
+        have with the next call; or 0."""
         recent = self._recent
         found = 0
         if pair not in recent:  # nearly always: nothing repeats
@@ -75,8 +80,11 @@ class Repeats:
             cycles = self._cycles = self._cycles or [0] * LONGEST_CYCLE
             for index, before in enumerate(recent):
                 cycles[index] = cycles[index] + 1 if before == pair else 0
-                if not found and cycles[index] >= (index + 1) * (self.threshold - 1):
+                left = (index + 1) * (self.threshold - 1) - cycles[index]
+                if left <= 0 and found <= 0:
                     found = index + 1
+                elif left == 1 and not found:
+                    found = -(index + 1)
         recent.appendleft(pair)
         return found
 

@@ -63,7 +63,7 @@ def todo(run: Run) -> Todo:
     phase = run.phase
     if phase == "ready" or phase == "retrying":
         if run.halt is not None:
-            return Note([Ended(status=run.halt.status, reason=run.halt.reason)])
+            return Note([run.halt.end()])
         if run.loop is not None:
             return Note([_nudge(run)])
         return _ASK
@@ -75,7 +75,7 @@ def todo(run: Run) -> Todo:
             return Check(len(run.checked))
         return Note([_conclusion(run, len(checks))])
     if phase == "replied" and run.halt is not None:
-        return Note([Ended(status=run.halt.status, reason=run.halt.reason)])
+        return Note([run.halt.end()])
     if phase == "ended":
         return Rest()
     raise AssertionError(f"run {run.id} was left {phase}: recover it first")
@@ -107,14 +107,17 @@ def _halted(halt: Halt) -> str:
 
 def _conclusion(run: Run, checks: int) -> Ended:
     if run.halt is not None:
-        return Ended(status=run.halt.status, reason=run.halt.reason)
+        return run.halt.end()
     return Ended(status="complete", grade=grade(run.checked, checks))
 
 
 def _nudge(run: Run) -> Nudged:
     assert run.loop is not None
     loop, call = run.loop
-    text = f"{call} has now given the same result {loop.times} times; once more and the run stops as stuck"
+    what = f"has now given the same result {loop.times} times"
+    if loop.length > 1:
+        what = f"is part of a cycle of {loop.length} calls that is about to be complete for the {loop.times + 1}th time"
+    text = f"{call} {what}; once more and the run stops as stuck"
     return Nudged(call=run.observations[-1].call, text=text)
 
 

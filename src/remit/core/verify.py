@@ -82,9 +82,10 @@ class Verifier:
 
     One record is held back, for what follows it tells whether it came early or those before it are missing. Where a
     record is out of place its own digest is not checked; only the digest it carries is kept, for the record after it.
+    Without `folding` what the records say is left to who tells of it, and memory does not grow.
     """
 
-    def __init__(self, run: str, witness: tuple[int, bytes] | None = None) -> None:
+    def __init__(self, run: str, witness: tuple[int, bytes] | None = None, *, folding: bool = True) -> None:
         self.run = run
         self._witness = witness
         self._next = 1
@@ -92,7 +93,7 @@ class Verifier:
         """Number of the record that stands before the one to be placed."""
         self._anchors: tuple[bytes, ...] = (GENESIS,)
         """What the next record may be chained on; empty if the one before it is missing."""
-        self._state: Run | None = Run(run)
+        self._state: Run | None = Run(run) if folding else None
         self._waiting: Record | None = None
         self._early: dict[int, bytes] = {}
         self._missing: list[list[int]] = []

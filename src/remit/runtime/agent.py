@@ -12,7 +12,7 @@ from ..core.remit import Remit, mismatches
 from ..core.run import Observation, Run
 from ..core.spec import ToolSpec
 from ..core.todo import resting
-from ..errors import InsideLoop, Invalid, StoreError
+from ..errors import InsideLoop, Invalid, Owned, StoreError
 from ..tools.toolbox import Toolbox
 from .clock import SystemClock
 from .diagnostics import log
@@ -39,7 +39,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     grade: Grade | None
     observations: tuple[Observation, ...]
     attempted_tools: tuple[str, ...]
-    usage: dict[str, float | int]
+    usage: dict[str, float | int | None]
 
     @property
     def error(self) -> str | None:
@@ -122,7 +122,7 @@ def begin(task: str, policy: Policy, remit: Remit, tools: Toolbox, options: Opti
     names: dict[str, Any] = {key: options.get(key) for key in ("principal", "subject", "parent", "agent_file")}
     for key, text in {"task": task, **names}.items():
         found += [f"{key}: must be text, not {text!r}"] if text is not None and not _is_text(text) else []
-    if found or not task.strip():
+    if found or not task or not task.strip():
         raise Invalid("run", found or ["task: must not be empty"])
     store = options.get("store")
     if store is None:
@@ -132,12 +132,16 @@ def begin(task: str, policy: Policy, remit: Remit, tools: Toolbox, options: Opti
     clock = options.get("clock") or SystemClock()
     state = Run(options.get("run_id") or new_run_id(clock.now()))
     owner = process_owner()
+    lease = store.lease(state.id)
+    if lease is not None and lease.live:  # a second driver in this process is another owner too
+        raise Owned(state.id, lease.owner)
+    if store.head(state.id) is not None:
+        raise Invalid("run", [f"run_id: the run {state.id} is in the store already"])
     driver = Driver(
-        state, policy=policy, tools=tools, store=store, clock=clock, epoch=store.claim(state.id, owner),
+        state, policy=policy, remit=remit, tools=tools, store=store, clock=clock, epoch=store.claim(state.id, owner),
         ask=options.get("ask"), watch=options.get("watch"), loop=loop,
     )  # fmt: skip
     driver.note(beginning(task, remit, tools, owner=owner, **names))
-    state.remit = remit  # the caller's own, with its Python checks; the log holds the same document
     return driver
 
 
@@ -155,7 +159,7 @@ def beginning(task: str, remit: Remit, tools: Mapping[str, ToolSpec], **who: str
 
 def _is_text(value: object) -> bool:
     try:
-        return isinstance(value, str) and value.encode() is not None
+        return type(value) is str and value.encode() is not None
     except UnicodeEncodeError:
         return False
 
@@ -202,8 +206,8 @@ def outcome(run: Run, store: Store) -> Outcome:
     return done
 
 
-def usage(run: Run) -> dict[str, float | int]:
-    """Return what the run has used: turns, calls, tokens, and seconds of each kind."""
+def usage(run: Run) -> dict[str, float | int | None]:
+    """Return what the run has used: turns, calls, tokens (None where none are on record), and seconds of each kind."""
     return {
         "turns": run.turns,
         "calls": run.started,

@@ -40,7 +40,9 @@ async def run_check(rule: CheckRule, run: Run, loop: bool) -> Result:
         if "callable" in rule:
             return Result(False, "is a Python check: only the program that has it can run it")
         return _file(rule, folder)
-    answer = Answer(run.id, run.began.task, run.answer or "", tuple(run.claims), tuple(run.observations))
+    answer = Answer(
+        run.id, run.began.task, run.answer or "", tuple(dict(claim) for claim in run.claims), tuple(run.observations)
+    )
     found: Any = rule(answer)
     if hasattr(found, "__await__"):
         found = await found

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from ..core.canon import NotCanonical, admit, digest
+from ..core.canon import NotCanonical, admit, clean, digest
 from ..core.events import ObservationStatus, Observed
+from ..core.remit import plain
+from ..tools.result import CommandResult
 from ..tools.toolbox import Runner
 from .diagnostics import log
 
@@ -55,32 +57,38 @@ async def in_thread(function: "Callable[[Event | None], T]", name: str, loop: bo
         call.stop(stop)
 
 
-def observe(call: str, value: Any, us: int, keep: int | None) -> tuple[Observed, bytes | None]:
+def observe(call: str, value: Any, us: int, keep: int | None, *, write: bool = False) -> tuple[Observed, bytes | None]:
     """Turn what a tool returned after `us` microseconds into its observation with at most about `keep` bytes of text;
-    the whole comes beside it where the text is not all of it. Raises TypeError for a value that is not JSON."""
+    the whole comes beside it where the text is not all of it. Raises TypeError for a value that is not JSON; of a write
+    that came back that is no doubt about what it did, so there it is told in the observation."""
     if isinstance(value, str):
         return bounded(call, "ok", value, us, keep)
-    if type(value).__name__ == "CommandResult":
+    if isinstance(value, CommandResult):
         status: ObservationStatus = "timeout" if value.timed_out else "ok" if value.exit_code == 0 else "error"
         seen, whole = bounded(call, status, value.text, us, keep)
         size, digest = value.size or seen.size, value.digest or seen.digest
         return replace(seen, exit_code=value.exit_code, size=size, digest=digest), whole
     try:
-        return bounded(call, "ok", admit(msgspec.to_builtins(value))[0].decode(), us, keep)
-    except NotCanonical as error:
-        raise TypeError(f"the tool returned {type(value).__name__}, which {error}") from None
+        text = admit(plain(msgspec.to_builtins(value)), largest=None)[0].decode()
+    except (NotCanonical, TypeError, ValueError, RecursionError) as error:
+        why = f"the tool returned {type(value).__name__}, which cannot be shown as JSON: {error}"
+        if not write:
+            raise TypeError(why) from None
+        return replace(bounded(call, "ok", f"[{why}]", us, keep)[0], code="result.not_json"), None
+    return bounded(call, "ok", text, us, keep)
 
 
 def bounded(
     call: str, status: ObservationStatus, text: str, us: int, keep: int | None
 ) -> tuple[Observed, bytes | None]:
     """Return the observation of a text: all of it, or head and tail with a mark that names the whole."""
-    if text.isascii() and (keep is None or len(text) <= keep):
+    if type(text) is str and text.isascii() and (keep is None or len(text) <= keep):
         return Observed(call=call, status=status, text=text, us=us), None
-    data = text.encode("utf-8", "backslashreplace")  # a tool may hand out lone surrogates; a log may not
-    code = None if data == text.encode("utf-8", "surrogatepass") else "result.surrogates"
+    shown = clean(text)  # a tool may hand out lone surrogates; a log may not
+    data = shown.encode()
+    code = None if shown == text else "result.surrogates"
     if keep is None or len(data) <= keep:
-        return Observed(call=call, status=status, text=data.decode(), us=us, code=code), None
+        return Observed(call=call, status=status, text=shown, us=us, code=code), None
     whole = digest(data)
     head = data[: keep * 3 // 4].decode(errors="ignore")
     tail = data[-(keep // 8) :].decode(errors="ignore")
@@ -100,6 +108,11 @@ async def _with_limit(awaitable: Any, timeout: float | None) -> Any:
         if limit.expired():
             raise TimedOut from None
         raise
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        raise RuntimeError("something that the tool waited for was cancelled") from None  # not the run
 
 
 class _Threaded:
@@ -160,7 +173,9 @@ class _Threaded:
         def settle(value: Any, error: BaseException | None) -> None:
             if future.done():
                 return
-            if error is not None:
+            if isinstance(error, StopIteration):  # no future can hold one
+                future.set_exception(RuntimeError("the tool raised StopIteration"))
+            elif error is not None:
                 future.set_exception(error)
             else:
                 future.set_result(value)

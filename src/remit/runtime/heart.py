@@ -8,7 +8,7 @@ import threading
 from time import sleep
 from typing import ClassVar
 
-from ..errors import StoreError
+from ..errors import RemitError
 from .diagnostics import log
 from .ports import Store
 
@@ -29,7 +29,7 @@ class Heart:
         self._epoch = epoch
         with Heart._lock:
             Heart._beating.add(self)
-            if Heart._thread is None:
+            if Heart._thread is None or not Heart._thread.is_alive():  # a fork leaves it behind
                 Heart._thread = threading.Thread(target=_beat, name="remit heart", daemon=True)
                 Heart._thread.start()
 
@@ -42,7 +42,7 @@ class Heart:
         """Renew once. A lost lease, or a store that fails, is the driver's to find out."""
         try:
             self._store.renew(self._run, self._epoch)
-        except StoreError as error:
+        except RemitError as error:
             log().warning("the lease of run %s could not be renewed: %s", self._run, error)
             self.stop()
 

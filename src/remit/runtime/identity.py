@@ -12,12 +12,12 @@ def new_run_id(at: int) -> str:
     return "".join(_ALPHABET[number >> shift & 31] for shift in range(95, -5, -5))
 
 
-@cache
 def process_owner() -> str:
     """Return `user@host:pid`, by which another process names this one."""
     return f"{login()}@{os.uname().nodename}:{os.getpid()}"
 
 
+@cache
 def login() -> str:
     """Return the login name of this process, a claim and no proof."""
     import pwd

@@ -10,15 +10,16 @@ from typing import Any, TypeAlias
 
 from ..core import check as checks
 from ..core import judge
-from ..core.canon import decode
+from ..core.canon import clean, decode
 from ..core.context import ToolView, context, permitted
-from ..core.events import AnyEvent, CancelRequested, Checked, Observed, Unsettled, encode_events
-from ..core.fold import FOLD, enter
+from ..core.events import AnyEvent, CancelRequested, Checked, Observed, Started, Unsettled, decode_events, encode_event
+from ..core.fold import FOLD, enter, fold
 from ..core.recover import recover
+from ..core.remit import Remit
 from ..core.reply import Call, Final, Reply
 from ..core.run import OpenCall, Run
 from ..core.todo import Ask, Check, Judge, Note, Question, Start, todo
-from ..errors import PolicyError, StoreError, ToolError
+from ..errors import IllegalMove, PolicyError, StoreError, ToolError
 from ..tools.toolbox import Toolbox
 from .diagnostics import log
 from .execute import TimedOut, bounded, execute, observe
@@ -33,16 +34,17 @@ class Driver:
     """Drives one run that this process owns."""
 
     __slots__ = (
-        "_opened", "_pending", "ask", "clock", "epoch", "loop", "policy", "remote", "run", "specs", "store", "tools",
-        "views", "watch",
+        "_lost", "_opened", "_pending", "_seq", "ask", "clock", "epoch", "loop", "policy", "remit", "remote", "run",
+        "specs", "store", "tools", "views", "watch",
     )  # fmt: skip
 
     def __init__(
-        self, run: Run, *, policy: Policy, tools: Toolbox, store: Store, clock: Clock, epoch: int,
+        self, run: Run, *, policy: Policy, remit: Remit, tools: Toolbox, store: Store, clock: Clock, epoch: int,
         ask: Asker | None = None, watch: Watcher | None = None, loop: bool = False,
     ) -> None:  # fmt: skip
         self.run = run
         self.policy = policy
+        self.remit = remit
         self.remote = bool(getattr(policy, "remote", True))
         self.tools = tools
         self.specs = tools.specs
@@ -53,22 +55,26 @@ class Driver:
         self.watch = watch
         self.loop = loop
         self.views: tuple[ToolView, ...] = ()
-        self._pending: list[AnyEvent] = []
+        self._pending: list[bytes] = []  # the record being assembled, and its number
+        self._seq = 0
         self._opened = False
+        self._lost = False
 
     def open(self) -> None:
         """Open the next record, if none is being assembled: all its events share this one time."""
         if not self._opened:
-            self._opened = True
             run = self.run
-            enter(run, run.seq + 1, self.clock.now())
+            self._seq = run.seq + 1
+            self._opened = True
+            enter(run, self._seq, self.clock.now())
 
     def note(self, event: AnyEvent) -> None:
-        """Take one event into the state and into the record being assembled."""
+        """Take one event into the record being assembled and into the state. It is encoded first: what no log can hold
+        raises before anything has changed."""
         if not self._opened:
             self.open()
+        self._pending.append(encode_event(event))
         FOLD[type(event)](self.run, event)
-        self._pending.append(event)
 
     def happen(self, events: Iterable[AnyEvent]) -> None:
         """Take events likewise, each before the next is asked for."""
@@ -76,28 +82,47 @@ class Driver:
             self.open()
         append, run = self._pending.append, self.run
         for event in events:
+            append(encode_event(event))
             FOLD[type(event)](run, event)
-            append(event)
 
     def flush(self) -> None:
         """The barrier: when it returns, every event so far is durable. If the store fails it raises, and this state is
         never used again: the log as it stands is the truth."""
-        pending, run = self._pending, self.run
-        if pending:
-            self.store.append(run.id, run.seq, run.at, encode_events(pending), self.epoch)
+        if self._pending:
+            run, events = self.run, b"[" + b",".join(self._pending) + b"]"
+            self._log(lambda: self.store.append(run.id, run.seq, run.at, events, self.epoch))
             self._pending = []
             self._opened = False
             if self.watch is not None:
-                for event in pending:
-                    self.watch(event)
+                self._show(events)
+
+    def _log(self, write: Callable[[], object]) -> None:
+        """Write to the store. That it failed is noted apart: a tool may have a store, and errors, of its own."""
+        try:
+            write()
+        except StoreError:
+            self._lost = True
+            raise
+
+    def _show(self, events: bytes) -> None:
+        """Show what is durable now. A watcher that breaks is not shown any more, and changes nothing."""
+        assert self.watch is not None
+        try:
+            for event in decode_events(events):
+                self.watch(event)
+        except Exception:  # noqa: BLE001 - logged; a broken display is no reason to stop a run
+            log().exception("the watcher of run %s raised, and is not called again", self.run.id)
+            self.watch = None
 
     async def drive(self) -> None:
         """Go on until the run rests. Raises what a policy, a read or a guard raised, after recording it."""
-        self.views = permitted(self.run.remit, self.tools)
+        self.run.remit = self.remit  # the owner's own, with its Python checks; the log holds the same document
+        self.views = permitted(self.remit, self.tools)
         try:
             await self._steps()
         except (KeyboardInterrupt, SystemExit) as error:
-            self._cancel("Ctrl-C" if isinstance(error, KeyboardInterrupt) else "the program's exit")
+            ctrl_c = isinstance(error, KeyboardInterrupt)
+            self._cancel("Ctrl-C" if ctrl_c else getattr(error, "by", "the program's exit"))
             raise
         except Exception as error:
             self._fail(error)
@@ -112,6 +137,8 @@ class Driver:
             do: Any = todo(run)
             kind = type(do)
             if kind is Ask:
+                if self.loop:
+                    await _breathe()
                 await self._ask()
             elif kind is Start:
                 await self._start(do.call)
@@ -158,14 +185,16 @@ class Driver:
         runner, effect_id, keep = self.tools.runners[call.tool], call.effect_id, run.remit.result_bytes
         timeout = self.specs[call.tool].timeout
         if timeout is not None and effect_id is None:  # a write is not given up early: its outcome would be unknown
-            timeout = min(timeout, max((run.rules.seconds_us - run.working_us) / 1e6, 0.001))
+            left = min(run.rules.seconds_us - run.working_us, run.deadline - run.at)
+            timeout = min(timeout, max(left / 1e6, 0.001))
         began = tick()
         try:
             if timeout is None and not runner.asynchronous:
                 value = runner(args, effect_id, None, None)
             else:
                 value = await execute(runner, call.tool, args, effect_id, timeout, self.loop)
-            seen, whole = observe(call.id, value, (tick() - began) // 1000, keep)
+            us = (tick() - began) // 1000
+            seen, whole = observe(call.id, value, us, keep, write=effect_id is not None)
         except ToolError as error:
             seen, whole = bounded(call.id, "error", str(error), (tick() - began) // 1000, keep)
         except TimedOut:
@@ -181,7 +210,7 @@ class Driver:
             self._uncertain(call, f"it raised {_named(error)}", (tick() - began) // 1000)
             return
         if whole is not None:
-            self.store.put(whole)
+            self._log(lambda: self.store.put(whole))
         if effect_id is None:
             self.note(seen)
         elif seen.status == "timeout":
@@ -214,27 +243,45 @@ class Driver:
 
         result = await run_check(rule, self.run, self.loop)
         us = (self.clock.tick() - began) // 1000
-        self.happen([Checked(check=number, name=checks.name(rule), passed=result.passed, detail=result.detail, us=us)])
+        self.happen(
+            [Checked(check=number, name=checks.name(rule), passed=result.passed, detail=clean(result.detail), us=us)]
+        )
+
+    def _restore(self) -> None:
+        """Make the state anew of the log and what was to come after it: an interrupt may arrive between any two steps,
+        after a commit or in the middle of a fold, and memory is then no witness."""
+        pending, self._pending, self._opened = self._pending, [], False
+        self.run = fold(self.run.id, self.store.read(self.run.id))
+        if self.run.seq < self._seq:  # else it was committed, and only not noted here
+            noted = decode_events(b"[" + b",".join(pending) + b"]")
+            if noted and isinstance(noted[-1], Started):  # not durable, so nothing was started
+                noted.pop()
+            for event in noted:
+                try:
+                    self.note(event)
+                except IllegalMove:  # what failed was this event; it never happened
+                    self._pending.pop()
+                    break
+        if self.run.phase != "new":
+            self.run.remit = self.remit
 
     def _cancel(self, by: str) -> None:
+        self._restore()
         run = self.run
-        if run.phase in ("new", "ended"):
-            return
-        head = self.store.head(run.id) if self._pending else None
-        if head is not None and head.seq >= run.seq:  # it was interrupted after the commit, before it was noted here
-            self._pending, self._opened = [], False
-        self.happen([CancelRequested(by=by), *judge.cancel(run, by)])
+        if run.phase != "new" and run.phase != "ended":
+            self.happen([CancelRequested(by=by), *judge.cancel(run, by)])
         self._finish()
 
     def _fail(self, error: Exception) -> None:
-        if isinstance(error, StoreError):  # not an end: the log stays as it is, and the run is resumable
+        if self._lost:  # not an end: the log stays as it is, and the run is resumable
             return
+        self._restore()
         self.happen(judge.fail(self.run, _named(error)))
         self._finish()
 
     def _finish(self) -> None:
         """Record the end that is due, if nothing is uncertain."""
-        while isinstance(do := todo(self.run), Note):
+        while self.run.phase != "new" and isinstance(do := todo(self.run), Note):
             self.happen(do.events)
         self.flush()
 
@@ -243,6 +290,13 @@ class Driver:
         self.happen(recover(self.run))
 
 
+async def _breathe() -> None:
+    """Let others have their turn, and a cancelled task hear of it, though no tool ever waits."""
+    from asyncio import sleep
+
+    await sleep(0)
+
+
 def _named(error: BaseException) -> str:
-    text = str(error)
+    text = clean(str(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

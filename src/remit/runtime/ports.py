@@ -82,6 +82,10 @@ class Store(Protocol):
         It may lag behind the log; if it is ahead, or differs, the log is damaged."""
         ...
 
+    def witnessed(self) -> list[str]:
+        """Return every run of which there is such a note, whether or not the log still has it."""
+        ...
+
     def claim(self, run: str, owner: str) -> int:
         """Become the owner of a run (that may have no record yet) and return the new epoch. Raises Owned where another
         owner's lease is live."""

@@ -48,7 +48,10 @@ def load_agent(path: Path) -> Agent:
     """Read an agent file. Raises InputError where it cannot be read, Invalid with every mistake where it is wrong."""
     name = visible(str(path))
     found: list[str] = []
-    document = _plain(_parse(name, _read(name, path)), "", found)
+    try:
+        document = _plain(_parse(name, _read(name, path)), "", found)
+    except RecursionError:
+        raise Invalid(name, ["is nested too deep to be read"]) from None
     folder = path.resolve().parent
     found += _wrong("", document, _FILE, _FILE_NEEDS)
     given = _sound(document, _FILE)

@@ -14,13 +14,15 @@ def shown(held: HeldCall) -> str:
 
 
 def ask(held: HeldCall) -> Decision | None:
-    """Return the person's decision, or None where there is none: end of input, Ctrl-C, or `later`."""
+    """Return the person's decision, or None where there is none: end of input, Ctrl-C, a signal, or `later`."""
     say = sys.stderr
     say.write(f"\nHeld for you ({visible(held.rule)}), call {held.call} of run {held.run}. Exactly this would run:\n")
     say.write(f"  {shown(held)}\n  bound to {held.digest}\n")
     try:
         while True:
             answer = _line("Run it? yes / no / later: ")
+            if answer is None:
+                say.write("\n")
             if answer is None or answer in ("later", "l"):
                 return None
             if answer in ("yes", "y"):
@@ -28,7 +30,7 @@ def ask(held: HeldCall) -> Decision | None:
             if answer in ("no", "n"):
                 return Decision(False, login(), _line("Why not? (the policy is told; empty is fine): ") or "")
             say.write("Please type yes, no or later.\n")
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit):  # also a signal to end: the run rests, and nothing is lost
         say.write("\n")
         return None
 

@@ -16,7 +16,7 @@ import msgspec
 from .. import __version__
 from ..errors import RemitError
 from ..runtime.ports import Store
-from .output import give_up
+from .output import complain, give_up, reason
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 STORE = click.option(
@@ -44,8 +44,11 @@ class Verbs(click.Group):
             give_up()
             ctx.exit(1)
         except OSError as error:
-            click.echo(f"remit: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
-            ctx.exit(2 if error.filename else 1)  # with a name it is input that cannot be read, else output
+            if error.filename:  # else it is the output that cannot be written
+                click.echo(f"remit: {error.filename}: {error.strerror}", err=True)
+                ctx.exit(2)
+            give_up()
+            ctx.exit(complain(f"cannot write: {reason(error)}", 1))
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]}, no_args_is_help=True)
@@ -137,9 +140,14 @@ def show(name: str, store: str | None, as_json: bool) -> None:
     """Show a run event by event."""
     from .runs import resolve
     from .show import show_records
+    from .sources import verified
 
     with _opened(store, readonly=True) as opened:
-        _print(show_records(opened.read(resolve(opened, name)), as_json))
+        run = resolve(opened, name)
+        _print(show_records(opened.read(run), as_json))
+        for found in verified(opened, run):
+            if not found.sound:
+                click.echo("\n".join(["remit: the log is damaged", *found.lines()]), err=True)
 
 
 @cli.command()
@@ -156,16 +164,14 @@ def report(source: str | None, full: bool, form: str, store: str | None, as_json
     from .report_file import is_export, report_stream
     from .report_run import report_records
     from .runs import resolve
-    from .sources import is_file, is_piped, runs_in, verified
+    from .sources import is_file, is_piped, runs_in
 
     source = source or ("-" if is_piped() else "latest")
     shape: Any = "json" if as_json else form
     if not is_file(source):
         with _opened(store, readonly=True) as opened:
             name = resolve(opened, source)
-            if not all(found.sound for found in verified(opened, name)):
-                click.echo(f"remit: the log of run {name} is damaged: see `remit verify {name}`", err=True)
-            _print(report_records(opened.read(name), full=full, form=shape))
+            _print(report_records(opened.read(name), full=full, form=shape, witness=opened.witness(name)))
     elif is_export(source):
         for records in runs_in(source):
             _print(report_records(records, full=full, form=shape))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ..core.canon import encode
 from ..core.hold import gate
-from ..core.remit import Remit
+from ..core.remit import Remit, plain
 from ..core.rules import Rules
 from ..core.stuck import LONGEST_CYCLE
 from ..core.visible import visible
@@ -83,7 +83,7 @@ def _tool(agent: Agent, name: str) -> dict[str, Any]:
 
 
 def _argument(remit: Remit, tool: str, name: str, schema: Any) -> dict[str, Any]:
-    scope = remit.tools[tool]
+    scope = plain(remit.tools[tool])
     return {"name": name, "permitted": scope if isinstance(scope, str) else scope.get(name, []), "schema": schema}
 
 

@@ -4,6 +4,15 @@ import os
 import sys
 
 
+def ready() -> bool:
+    """Is there a standard output? Standard input and error that were closed before the start become empty ones."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - for as long as the program runs
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    return sys.stdout is not None
+
+
 def say(text: str, what: str) -> int:
     """Write the text and a line end to standard output; return 0, or 1 where it cannot be written (that the reader of a
     pipe has gone is told by the 1 alone). `what` is being written, for the complaint."""

@@ -14,7 +14,7 @@ import msgspec
 
 from ..core.events import Record
 from ..core.sections import Section, damage, sections
-from ..core.story import Row, Story
+from ..core.story import Row, Story, told
 from ..core.tell import short
 from ..core.visible import visible
 
@@ -25,18 +25,21 @@ LONGEST = 2_500
 
 
 def report_records(
-    records: Iterable[Record], *, full: bool, form: Literal["text", "json", "markdown"]
+    records: Iterable[Record],
+    *,
+    full: bool,
+    form: Literal["text", "json", "markdown"],
+    witness: tuple[int, bytes] | None = None,
 ) -> Iterator[str]:
     """Yield the report line by line, each with its end. The records are gone through once, before the first line.
 
     As text, without `full`, it is the six lines alone, and what is wrong with a damaged log. JSON (one object, a
-    member a line) and Markdown are always the whole.
+    member a line) and Markdown are always the whole. `witness` is the newest head noted elsewhere (Store.witness).
     """
     with ExitStack() as stack:
         whole = full or form != "text"
-        story = Story((lambda: stack.enter_context(_Kept())) if whole else None)
-        for record in records:
-            story.take(record)
+        listing = (lambda: stack.enter_context(_Kept())) if whole else None
+        story = told(records, witness=witness, listing=listing)
         if form == "json":
             yield from _json(story)
         elif form == "markdown":

@@ -31,7 +31,11 @@ class Said(NamedTuple):
 
 
 class Terminated(SystemExit):
-    """SIGTERM: the run is cancelled, and the program ends."""
+    """A signal that ends programs: the run is cancelled first, by its name."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.by = signal.Signals(number).name
 
 
 def run_agent(path: Path, task: str | None, store: Store, where: str | None, *, ask: bool, progress: bool) -> Said:
@@ -41,10 +45,11 @@ def run_agent(path: Path, task: str | None, store: Store, where: str | None, *, 
     from .ask import ask as ask_person
     from .progress import to_stderr
 
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _terminate)
     try:
         done = run_to_rest(
-            task or agent.task or "",
+            (agent.task or "") if task is None else task,
             policy=agent.policy,
             remit=agent.remit,
             tools=agent.tools,
@@ -67,7 +72,7 @@ def run_agent(path: Path, task: str | None, store: Store, where: str | None, *, 
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
-    raise Terminated(128 + number)
+    raise Terminated(number)
 
 
 def say(done: Outcome, where: str | None) -> Said:

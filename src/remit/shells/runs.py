@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ..core.story import Story
+from ..core.story import Story, told
 from ..errors import UnknownRun
 from ..runtime.ports import Head, Store
 from .show import RunRow
@@ -28,9 +28,7 @@ def resolve(store: Store, name: str) -> str:
 def rows(store: Store) -> Iterator[RunRow]:
     """Yield a row for each run, the one that began last first. A damaged log is a row like any other."""
     for head in store.heads():
-        story = Story()
-        for record in store.read(head.run):
-            story.take(record)
+        story = told(store.read(head.run), witness=store.witness(head.run))
         status, reason = _standing(store, head, story)
         yield RunRow(
             run=head.run,

@@ -35,8 +35,10 @@ def runs_in(source: str) -> Iterator[Iterator[Record]]:
 
 
 def verified(store: Store, name: str | None) -> Iterator[Verified]:
-    """Verify one run of a store, or all of them."""
-    for run in [head.run for head in store.heads()] if name is None else [resolve(store, name)]:
+    """Verify one run of a store, or all: those too that were noted beside the log, and that it has lost."""
+    runs = [head.run for head in store.heads()] if name is None else [resolve(store, name)]
+    lost = [run for run in store.witnessed() if run not in set(runs)] if name is None else []
+    for run in [*runs, *lost]:
         yield verify(run, store.read(run), store.witness(run))
 
 

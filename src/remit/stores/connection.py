@@ -8,7 +8,7 @@ import time
 from threading import Lock
 
 from ..errors import InputError, LogDamaged, StoreError
-from .faults import damaged, fault, unusable
+from .faults import ELSEWHERE, damaged, fault, unusable
 from .schema import APPLICATION, MIGRATIONS, migrate
 
 _MAKING = Lock()
@@ -23,10 +23,10 @@ def connect(path: str, *, readonly: bool, timeout: float) -> sqlite3.Connection:
     try:
         _check_place(path, readonly)
         return _reading(path, timeout) if readonly else _writing(path, timeout)
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise fault(error, path) from error
     except (OSError, ValueError) as error:
         raise unusable(path, error) from error
-    except sqlite3.Error as error:
-        raise fault(error, path) from error
 
 
 def _check_place(path: str, readonly: bool) -> None:
@@ -40,6 +40,8 @@ def _check_place(path: str, readonly: bool) -> None:
         if found is not None and not stat.S_ISREG(found.st_mode):
             raise OSError(f"{path} is not a regular file")
         if found is not None and found.st_size:
+            if not readonly and not os.access(path, os.W_OK):  # SQLite would open it, and fail at the first append
+                raise StoreError(f"the store {path} cannot be written", fix=f"see who may write to it, or {ELSEWHERE}")
             return
         if witnessed:
             what = f"the store {path} is {'missing' if found is None else 'empty'}, but runs were recorded in it"
@@ -112,7 +114,7 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
     connection.execute("COMMIT")
     if application != APPLICATION and (application or version or tables):
         what = f"{path} is a database of another program"
-        raise StoreError(what, fix="name another file with --store or $REMIT_STORE")
+        raise StoreError(what, fix=ELSEWHERE)
     if version > len(MIGRATIONS):
         what = f"the store {path} was written by a newer remit: it has form {version}, this one knows {len(MIGRATIONS)}"
         raise StoreError(what, fix="use that remit, or name another store")
@@ -141,6 +143,8 @@ def _use_wal(connection: sqlite3.Connection, path: str, timeout: float) -> None:
     if mode != "wal":
         what = f"the folder of {path} cannot hold a store: its file system shares no memory between programs"
         raise StoreError(what, fix="name a store on a local disk")
+    # The log in front of the database stays short: a commit that has to make it longer costs twice as much.
+    connection.execute("PRAGMA wal_autocheckpoint = 64")
     if sys.platform == "darwin":  # there, a plain sync leaves the data in the disk's cache
         connection.execute("PRAGMA fullfsync = 1")
 

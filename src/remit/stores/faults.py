@@ -5,7 +5,7 @@ import sqlite3
 
 from ..errors import LogDamaged, RemitError, StoreError
 
-_ELSEWHERE = "name another store with --store or $REMIT_STORE"
+ELSEWHERE = "name another store with --store or $REMIT_STORE"
 
 _FAULTS = {
     sqlite3.SQLITE_BUSY: (
@@ -18,14 +18,14 @@ _FAULTS = {
     ),
     sqlite3.SQLITE_READONLY: (
         "cannot be written",
-        f"see who may write to the file and to its folder, or {_ELSEWHERE}",
+        f"see who may write to the file and to its folder, or {ELSEWHERE}",
     ),
-    sqlite3.SQLITE_PERM: ("cannot be written", f"see who may write to the file, or {_ELSEWHERE}"),
+    sqlite3.SQLITE_PERM: ("cannot be written", f"see who may write to the file, or {ELSEWHERE}"),
     sqlite3.SQLITE_CANTOPEN: (
         "cannot be opened",
-        f"see that its folder exists and who may use it, or {_ELSEWHERE}",
+        f"see that its folder exists and who may use it, or {ELSEWHERE}",
     ),
-    sqlite3.SQLITE_NOTADB: ("is not a database", f"restore it from a copy, or {_ELSEWHERE}"),
+    sqlite3.SQLITE_NOTADB: ("is not a database", f"restore it from a copy, or {ELSEWHERE}"),
     sqlite3.SQLITE_IOERR: (
         "cannot be read or written",
         "see to the disk and to limits on file sizes, then go on: nothing that was acknowledged is lost",
@@ -35,11 +35,15 @@ _FAULTS = {
 _FAULTS[sqlite3.SQLITE_LOCKED] = _FAULTS[sqlite3.SQLITE_PROTOCOL] = _FAULTS[sqlite3.SQLITE_BUSY]
 
 
-def fault(error: sqlite3.Error, path: str) -> RemitError:
-    """Return the StoreError, or for a damaged file the LogDamaged, that tells of this error of SQLite."""
+def fault(error: sqlite3.Error | UnicodeDecodeError, path: str) -> RemitError:
+    """Return the StoreError, or for a damaged file the LogDamaged, that tells of this error of SQLite.
+
+    Python itself raises an OperationalError without a code where text of the file is not UTF-8, and a
+    UnicodeDecodeError where a message quotes such text.
+    """
     name = getattr(error, "sqlite_errorname", type(error).__name__)
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
-    if code == sqlite3.SQLITE_CORRUPT:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
+    if code == sqlite3.SQLITE_CORRUPT or isinstance(error, UnicodeDecodeError) or name == "OperationalError":
         return damaged(path, str(error))
     what, fix = _FAULTS.get(code, ("failed", "see that no other program changed the file"))
     return StoreError(f"the store {path} {what} ({name}: {error})", fix=fix)
@@ -59,4 +63,4 @@ def unusable(path: str, error: OSError | ValueError) -> StoreError:
     if isinstance(error, FileNotFoundError) and not os.path.isdir(folder):
         return StoreError(f"there is no folder {folder}", fix="make it, or name another store")
     why = getattr(error, "strerror", None) or str(error)
-    return StoreError(f"the store {path!r} cannot be opened: {why}", fix=_ELSEWHERE)
+    return StoreError(f"the store {path!r} cannot be opened: {why}", fix=ELSEWHERE)

@@ -80,6 +80,10 @@ class MemoryStore:
     def witness(self, run: str) -> None:
         """Return None: no note outlives this log."""
 
+    def witnessed(self) -> list[str]:
+        """Return no run."""
+        return []
+
     def claim(self, run: str, owner: str) -> int:
         """Become the run's owner and return the new epoch. Raises Owned, and StoreError for an illegal id."""
         with self._lock:

@@ -33,6 +33,8 @@ _RECORDS = f"FROM records WHERE id BETWEEN key << {SEQ_BITS} AND key << {SEQ_BIT
 _STAND = f"""SELECT key, CASE WHEN expires IS NULL THEN NULL ELSE epoch END, id & {LAST_SEQ}, digest
     FROM runs LEFT JOIN records ON id = (SELECT max(id) {_RECORDS}) WHERE run = ?"""
 # What was written as one type may have become another: a damaged row is still read, for verify to name it.
+_GRANT = """SELECT CAST(owner AS TEXT), CAST(epoch AS INTEGER), CAST(boot AS TEXT), CAST(expires AS REAL) FROM runs
+    WHERE run = ? AND epoch > 0"""
 _PAGE = f"""SELECT id & {LAST_SEQ}, ifnull(CAST(at AS INTEGER), -1), ifnull(CAST(events AS BLOB), x''),
     ifnull(CAST(digest AS BLOB), x'') FROM records WHERE id > ? AND id <= ? ORDER BY id LIMIT {PAGE_RECORDS}"""
 _HEADS = f"""SELECT run, last.id & {LAST_SEQ}, ifnull(CAST(last.digest AS BLOB), x''),
@@ -232,15 +234,15 @@ class SQLiteStore:
     def _this_boot(self) -> str:
         return self._boot or rules.boot_id()
 
-    @staticmethod
-    def _key(db: sqlite3.Connection, run: str) -> int | None:
+    def _key(self, db: sqlite3.Connection, run: str) -> int | None:
         row = db.execute("SELECT key FROM runs WHERE run = ?", (run,)).fetchone() if is_run_id(run) else None
-        return None if row is None else int(row[0])
+        if row is not None and not isinstance(row[0], int):
+            raise damaged(self.path, f"run {run} has no key")
+        return row and int(row[0])
 
     @staticmethod
     def _grant(db: sqlite3.Connection, run: str) -> Grant | None:
-        known = "SELECT owner, epoch, boot, expires FROM runs WHERE run = ? AND epoch > 0"
-        row = db.execute(known, (run,)).fetchone() if is_run_id(run) else None
+        row = db.execute(_GRANT, (run,)).fetchone() if is_run_id(run) else None
         return None if row is None else Grant(*row)
 
     @contextmanager
@@ -253,7 +255,7 @@ class SQLiteStore:
                 raise StoreError(f"the store {self.path} is closed", fix="open it again")
             try:
                 yield self._connection
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 raise fault(error, self.path) from error
             finally:
                 if self._connection.in_transaction:

@@ -16,10 +16,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from ..core.canon import encode
 from ..errors import Invalid
+from .result import CommandResult
 
 if TYPE_CHECKING:
     from threading import Event
@@ -33,17 +32,6 @@ LOOK = 0.05
 """Seconds between looks at whether a silent command has ended or is to stop."""
 GRACE = 2.0
 """Seconds between asking a command's group to end (SIGTERM) and ending it (SIGKILL)."""
-
-
-class CommandResult(msgspec.Struct, frozen=True):
-    """What a command left: text for the policy, exit code (negative: the signal), or that it timed out. `size` and
-    `digest` are of the whole standard output where the text is not exactly that."""
-
-    text: str
-    exit_code: int | None
-    timed_out: bool = False
-    size: int | None = None
-    digest: str | None = None
 
 
 def command_schema(argv: Sequence[str]) -> dict[str, Any]:
@@ -130,9 +118,9 @@ def run_command(
     result, no exception."""
     try:
         process = subprocess.Popen(
-            list(argv),
+            [element.encode() for element in argv],  # the bytes that were approved, whatever the locale
             cwd=cwd,
-            env=dict(env),
+            env={_bytes(name): _bytes(value) for name, value in env.items()},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -146,6 +134,11 @@ def run_command(
     finally:
         end_group(process)
     return _result(process.returncode, out, err, timeout if timed_out else None)
+
+
+def _bytes(text: str) -> bytes:
+    """Encode a name or value of the environment: one that came from ours goes back as it was."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 class _Stream:
