@@ -3,7 +3,9 @@
 The cases' words for outcomes are mapped to ours once, in STATUS and BUDGET below.
 """
 
+import hashlib
 import json
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from remit import Call, Context, Final, Outcome, Remit, RemitError, Reply, ScriptedPolicy, Toolbox, ToolError, run
 from remit.core.events import Usage
+from remit.core.remit import Stuck
 from remit.core.report import Summary
 from remit.core.story import Story
 from remit.tools.simulated import Simulated
@@ -50,10 +53,7 @@ def proposal(line: str) -> Call | Final:
 
 
 def go(script: Iterable[Call | Final | Reply], tools: Toolbox, **limits: Any) -> Outcome:
-    limits = {"stuck": {"threshold": 3}, **limits}
-    from remit.core.remit import Stuck
-
-    remit = Remit(tools=dict.fromkeys(tools, "any"), **{**limits, "stuck": Stuck(**limits["stuck"])})
+    remit = Remit(tools=dict.fromkeys(tools, "any"), stuck=Stuck(threshold=3), **limits)
     return run("the case", policy=ScriptedPolicy(script), remit=remit, tools=tools)
 
 
@@ -139,9 +139,23 @@ def test_a_limit_that_is_none_is_refused_before_anything_starts(limits: dict[str
 @pytest.mark.guarantee("G5")
 def test_a_limit_can_be_lifted_and_the_others_stay() -> None:
     tools = simulated({}, {"read_note": "read"})
-    script = [Call("read_note", {"text": str(n)}) for n in range(30)]
-    outcome = go(script, tools, turns=None, calls=5)
-    assert (outcome.status, outcome.reason, outcome.usage["calls"]) == ("budget_exhausted", "calls 5 of 5", 5)
+    by_default = Remit(tools={}).turns
+    assert by_default is not None
+    script = [Call("read_note", {"text": str(n)}) for n in range(by_default + 9)]
+    outcome = go(script, tools, turns=None, calls=by_default + 5)
+    assert (outcome.status, outcome.reason) == ("budget_exhausted", f"calls {by_default + 5} of {by_default + 5}")
+    outcome = go(script, tools, turns=None, calls=CASES["FR-08"]["when"]["variants"]["none"]["budgets"]["tool_calls"])
+    assert (outcome.reason, outcome.usage["calls"]) == ("calls 5 of 5", 5)
+
+
+@pytest.mark.guarantee("G4", "G5")
+def test_calls_side_by_side_are_refused_by_name_until_they_can_be_counted_side_by_side() -> None:
+    given = CASES["FR-08"]["when"]["variants"]["parallel_3"]
+    calls = [proposal(line.split(" ", 1)[1]) for line in given["script"][0]["calls"]]
+    tools = simulated(CASES["FR-08"]["given"]["env"], {"read_note": "read"})
+    outcome = go([Reply(calls), proposal(given["script"][1])], tools, calls=given["budgets"]["tool_calls"])
+    assert [(o.status, o.code) for o in outcome.observations] == [("invalid", "reply.several_calls")] * 3
+    assert (outcome.status, outcome.answer, outcome.usage["calls"]) == ("complete", "alpha", 0)
 
 
 def notes() -> Toolbox:
@@ -269,14 +283,18 @@ OUTPUTS = {
 @pytest.mark.parametrize("name", CASES["FR-42"]["when"]["outputs"])
 def test_output_of_any_bytes_is_shown_honestly(name: str) -> None:
     code, status, text, size = OUTPUTS[name]
+    argv = [sys.executable, "-c", f"import sys; {code}"]
     tools = Toolbox()
-    tools.command("shell", [sys.executable, "-c", f"import sys; {code}"], effect="read", output_bytes=1000)
+    tools.command(
+        "shell", argv, effect="read", output_bytes=CASES["FR-42"]["given"]["tools"]["shell"]["output_cap_bytes"]
+    )
     outcome = go([Call("shell"), Final("x")], tools)
     seen = outcome.observations[0]
     assert (seen.status, seen.text[: len(text)]) == (status, text)
     recorded = next(e for r in outcome.records for e in json.loads(r.events) if e["event"] == "observed")
-    assert recorded.get("size") == size
-    assert ("digest" in recorded) is (size is not None)
+    written = subprocess.run(argv, capture_output=True, check=False)
+    digest = None if size is None else f"sha256:{hashlib.sha256(written.stdout).hexdigest()}"
+    assert (recorded.get("size"), recorded.get("digest"), recorded["exit_code"]) == (size, digest, written.returncode)
 
 
 def summary(outcome: Outcome) -> Summary:

@@ -1,4 +1,4 @@
-"""Ctrl-C may arrive between any two lines: the log always folds, nothing runs unrecorded, and the interrupt comes out."""
+"""Ctrl-C may arrive between any two lines: the log always folds, nothing runs unrecorded, the interrupt comes out."""
 
 import sys
 from types import FrameType
@@ -31,8 +31,8 @@ SCRIPT: list[Call | Final | Reply] = [
 
 
 def one_run(at: int | None) -> tuple[MemoryStore, list[str], int, bool]:
-    """Run the script with an interrupt at line number `at` of the traced modules; return the store, the writes that ran,
-    how many lines were traced, and whether the interrupt came out."""
+    """Run the script with an interrupt at line number `at` of the traced modules; return the store, the writes that
+    ran, how many lines were traced, and whether the interrupt came out."""
     store, wrote, lines = MemoryStore(), [], 0
     tools = Toolbox()
 
@@ -63,8 +63,9 @@ def one_run(at: int | None) -> tuple[MemoryStore, list[str], int, bool]:
     out = False
     sys.settrace(trace)
     try:
-        run("t", policy=ScriptedPolicy(SCRIPT), remit=Remit(tools=dict.fromkeys(tools, "any")), tools=tools, store=store,
-            run_id="r", ask=lambda held: Decision(True, "ann"))  # fmt: skip
+        remit = Remit(tools=dict.fromkeys(tools, "any"))
+        run("t", policy=ScriptedPolicy(SCRIPT), remit=remit, tools=tools, store=store, run_id="r",
+            ask=lambda held: Decision(True, "ann"))  # fmt: skip
     except KeyboardInterrupt:
         out = True
     finally:
