@@ -31,7 +31,7 @@ LAYERS: dict[str, set[str]] = {
 }
 """Per layer, what it may import beside itself: a whole layer, or one module of it. `""` is the package's front."""
 
-PURE = {"__future__", "bisect", "collections", "difflib", "functools", "hashlib", "json", "math", "typing"}
+PURE = {"__future__", "bisect", "collections", "difflib", "functools", "hashlib", "json", "math", "types", "typing"}
 """All of the standard library that the core may use: nothing that reads a clock, a file, chance or the system."""
 WHERE = {"msgspec": None, "jsonschema_rs": {"remit.core.validate"}}
 """What else the core may use, and in which of its modules."""

@@ -4,17 +4,19 @@ from typing import Any
 
 import pytest
 
-from remit import Call, Remit, Toolbox
+from remit import Call, Remit, ScriptedPolicy, Toolbox, run
 from remit.core.authorize import authorize
-from remit.core.events import Refused
+from remit.core.events import Ended, Refused
+from remit.core.fold import fold
 from remit.core.rules import Rules
+from remit.core.spec import ToolSpec
+from remit.stores.memory import MemoryStore
 from tests.core.given import begun, says
-
-pytestmark = pytest.mark.guarantee("G12")
 
 BIG = 9_007_199_254_740_993
 
 
+@pytest.mark.guarantee("G12")
 @pytest.mark.parametrize(
     ("scope", "args", "rule"),
     [
@@ -52,6 +54,7 @@ def test_a_scope_permits_what_is_written_and_nothing_else(scope: Any, args: dict
     assert (refused and refused.rule) == rule
 
 
+@pytest.mark.guarantee("G12")
 @pytest.mark.parametrize("tool", ["other", "T", "t ", " t", "tt", "", "*", "any"])
 def test_a_tool_that_the_remit_does_not_name_is_refused(tool: str) -> None:
     assert authorize(Rules(Remit(tools={"t": "any"})), "c1", tool, {}) == Refused(
@@ -59,16 +62,19 @@ def test_a_tool_that_the_remit_does_not_name_is_refused(tool: str) -> None:
     )
 
 
+@pytest.mark.guarantee("G12")
 def test_no_tool_is_permitted_where_none_is_named() -> None:
     assert authorize(Rules(Remit(tools={})), "c1", "t", {}) is not None
 
 
+@pytest.mark.guarantee("G12")
 def test_a_refusal_says_what_was_asked_for_and_what_limits_it() -> None:
     state = begun(tools={"look": {"id": [1]}})
     says(state, Call("look", {"id": 2}))
     assert state.observations[0].text == "scope.look.id: 2 is not among the values permitted for `id`"
 
 
+@pytest.mark.guarantee("G12")
 def test_of_a_tool_that_is_not_permitted_not_even_the_schema_is_told() -> None:
     box = Toolbox()
 
@@ -86,7 +92,7 @@ def test_of_a_tool_that_is_not_permitted_not_even_the_schema_is_told() -> None:
     assert (seen.status, seen.text) == ("refused", "scope: the remit does not name the tool `hidden`")
 
 
-@pytest.mark.guarantee("G7")
+@pytest.mark.guarantee("G7", "G12")
 @pytest.mark.parametrize(
     ("limits", "proposals", "then"),
     [
@@ -108,3 +114,30 @@ def test_a_refusal_ends_the_run_or_is_told(limits: Any, proposals: int, then: tu
         says(state, Call("pay", {"amount": 1}))
     halt = state.halt and (state.halt.status, state.halt.reason if then and then[1] else None)
     assert (halt, state.refusals) == (then, proposals)
+
+
+@pytest.mark.guarantee("G12")
+def test_a_guard_that_breaks_blocks_the_call_and_is_raised() -> None:
+    def breaks(args: object) -> None:
+        raise ZeroDivisionError("a bug in the guard")
+
+    ran: list[str] = []
+    box, store = Toolbox(), MemoryStore()
+
+    @box.read
+    def look() -> str:
+        ran.append("look")
+        return ""
+
+    broken = Toolbox()
+    schema = box["look"].schema
+    broken.add(ToolSpec(name="look", effect="read", schema=schema, problem=breaks), box.runners["look"])
+    with pytest.raises(ZeroDivisionError):
+        run("t", policy=ScriptedPolicy([Call("look")]), remit=Remit(tools={"look": "any"}), tools=broken, store=store,
+            run_id="r1")  # fmt: skip
+    state = fold("r1", store.read("r1"))
+    assert ran == []
+    assert [(o.status, o.text) for o in state.observations] == [
+        ("not_run", "not run: ZeroDivisionError: a bug in the guard")
+    ]
+    assert state.ended == Ended(status="failed", reason="ZeroDivisionError: a bug in the guard")

@@ -12,8 +12,6 @@ from remit.core.recover import recover
 from remit.core.run import Run
 from tests.core.given import ANY, AT, TOOLS, again, begun, record, runs, says
 
-pytestmark = pytest.mark.guarantee("G5")
-
 LOOK = Call("look", {"id": 1})
 SECOND = 1_000_000
 
@@ -28,6 +26,7 @@ def exhausted(reason: str) -> Ended:
     return Ended(status="budget_exhausted", reason=reason)
 
 
+@pytest.mark.guarantee("G5")
 @pytest.mark.parametrize("limit", [1, 2, 7])
 def test_the_last_turn_is_asked_and_no_other_after_it(limit: int) -> None:
     state = begun(turns=limit, max_invalid=99)
@@ -37,6 +36,7 @@ def test_the_last_turn_is_asked_and_no_other_after_it(limit: int) -> None:
     assert ask(state) == exhausted(f"turns {limit} of {limit}")
 
 
+@pytest.mark.guarantee("G5")
 @pytest.mark.parametrize(
     ("turns", "script", "then"),
     [
@@ -52,6 +52,7 @@ def test_turns_are_counted_exactly(turns: int, script: list[Any], then: tuple[st
     assert outcome.answer == ("a" if then[0] == "complete" else "")
 
 
+@pytest.mark.guarantee("G5")
 def test_a_retry_of_a_turn_is_no_new_turn() -> None:
     state = begun(turns=1)
     assert ask(state) is None
@@ -61,6 +62,7 @@ def test_a_retry_of_a_turn_is_no_new_turn() -> None:
     assert record(state, judge.reply(state, TOOLS, Final("a"), state.turns, 0))[-1].text == "a"  # type: ignore[union-attr]
 
 
+@pytest.mark.guarantee("G5")
 @pytest.mark.parametrize("limit", [0, 1, 3])
 def test_as_many_calls_start_as_may_and_no_other(limit: int) -> None:
     state = begun(calls=limit)
@@ -73,11 +75,13 @@ def test_as_many_calls_start_as_may_and_no_other(limit: int) -> None:
     assert state.started == limit
 
 
+@pytest.mark.guarantee("G5")
 def test_a_final_that_arrived_is_not_held_back_by_any_budget() -> None:
     outcome = run("t", policy=ScriptedPolicy([LOOK, Final("a")]), remit=Remit(tools=ANY, calls=1, turns=2), tools=TOOLS)
     assert (outcome.status, outcome.answer) == ("complete", "a")
 
 
+@pytest.mark.guarantee("G5")
 def test_a_limit_on_one_tool_leaves_the_others_free() -> None:
     state = begun(calls_per_tool={"look": 1, "fetch": 0})
     runs(state, LOOK)
@@ -89,6 +93,7 @@ def test_a_limit_on_one_tool_leaves_the_others_free() -> None:
     assert state.started_by_tool == {"look": 1, "wait": 1}
 
 
+@pytest.mark.guarantee("G5")
 @pytest.mark.parametrize(
     ("used", "then"),
     [
@@ -104,6 +109,7 @@ def test_working_time_gates_requests_and_starts(used: int, then: Exhausted | Non
     assert before_request(state) == before_start(state, "look") == then
 
 
+@pytest.mark.guarantee("G5")
 def test_working_time_is_of_replies_failed_attempts_calls_and_checks_and_not_of_waiting() -> None:
     state = begun(seconds=1000, gates={"look": "hold"}, checks=["cites"])
     assert ask(state) is None
@@ -119,6 +125,7 @@ def test_working_time_is_of_replies_failed_attempts_calls_and_checks_and_not_of_
     assert (state.working_us, state.backoff_us, state.waiting_us) == (11_111, SECOND, 60 * SECOND)
 
 
+@pytest.mark.guarantee("G5")
 @pytest.mark.parametrize(
     ("after", "then"),
     [
@@ -133,6 +140,7 @@ def test_all_time_counts_waiting_included(after: int, then: Exhausted | None) ->
     assert before_request(state) == before_start(state, "look") == then
 
 
+@pytest.mark.guarantee("G5")
 def test_a_wall_clock_that_goes_back_gives_no_time_back() -> None:
     state = begun(wall_seconds=10)
     record(state, [], AT + 10 * SECOND)
@@ -141,6 +149,7 @@ def test_a_wall_clock_that_goes_back_gives_no_time_back() -> None:
     assert before_request(state) == Exhausted("wall_seconds", "wall_seconds 10.0 of 10")
 
 
+@pytest.mark.guarantee("G5")
 def test_a_call_that_waited_too_long_for_its_yes_does_not_run() -> None:
     state = begun(wall_seconds=10, gates={"look": "hold"})
     says(state, LOOK)
@@ -150,6 +159,7 @@ def test_a_call_that_waited_too_long_for_its_yes_does_not_run() -> None:
     ]
 
 
+@pytest.mark.guarantee("G5")
 @pytest.mark.parametrize("key", ["turns", "calls", "seconds", "wall_seconds"])
 def test_a_limit_that_was_lifted_is_none_and_the_others_stay(key: str) -> None:
     state = begun(**{key: None})
@@ -161,6 +171,7 @@ def test_a_limit_that_was_lifted_is_none_and_the_others_stay(key: str) -> None:
     assert before_start(state, "look") is None
 
 
+@pytest.mark.guarantee("G5")
 def test_a_read_that_starts_again_after_a_crash_is_charged_again() -> None:
     state = begun(calls=2)
     says(state, LOOK)
@@ -180,6 +191,7 @@ def test_usage_that_is_not_known_is_not_counted_as_zero_tokens_used() -> None:
     assert state.tokens == 15
 
 
+@pytest.mark.guarantee("G5")
 def test_in_the_turn_kept_for_the_final_the_policy_sees_no_tools() -> None:
     shown = []
 

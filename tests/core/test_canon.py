@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from remit.core.canon import GENESIS, MAX_BYTES, MAX_DEPTH, NotCanonical, admit, chain, digest, encode, parse
 
-pytestmark = pytest.mark.guarantee("G2")
-
 TEXT = st.text(st.characters(codec="utf-8"))
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner), max_leaves=20)
@@ -24,6 +22,7 @@ def nested(levels: int, inside: str = "") -> str:
     return "[" * levels + inside + "]" * levels
 
 
+@pytest.mark.guarantee("G2")
 @pytest.mark.parametrize(
     ("text", "canonical"),
     [
@@ -66,6 +65,7 @@ def test_text_has_one_canonical_form(text: str, canonical: str) -> None:
 TOO_LONG = '"' + "x" * (MAX_BYTES - 1) + '"'
 
 
+@pytest.mark.guarantee("G2")
 @pytest.mark.parametrize(
     ("text", "code"),
     [
@@ -118,6 +118,7 @@ def test_text_without_a_canonical_form_is_refused_by_name(text: str, code: str) 
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.guarantee("G2")
 @pytest.mark.parametrize("text", ["\ufeff{}", '\ufeff{"a":1}', "1\0"], ids=ascii)
 def test_text_that_only_another_encoding_would_excuse_is_malformed(text: str) -> None:
     with pytest.raises(NotCanonical) as refused:
@@ -125,6 +126,7 @@ def test_text_that_only_another_encoding_would_excuse_is_malformed(text: str) ->
     assert refused.value.code == "args.malformed"
 
 
+@pytest.mark.guarantee("G2")
 @pytest.mark.parametrize("data", [b'{"a":"\xff"}', b'"\xed\xa0\x80"', b'"\xc0\x80"', '"é"'.encode("latin-1")])
 def test_bytes_that_are_not_utf_8_are_refused(data: bytes) -> None:
     with pytest.raises(NotCanonical) as refused:
@@ -132,6 +134,7 @@ def test_bytes_that_are_not_utf_8_are_refused(data: bytes) -> None:
     assert refused.value.code == "args.not_utf8"
 
 
+@pytest.mark.guarantee("G2")
 def test_text_at_the_limit_of_size_is_admitted() -> None:
     text = TOO_LONG[:-2] + '"'
     assert len(text) == MAX_BYTES
@@ -141,6 +144,7 @@ def test_text_at_the_limit_of_size_is_admitted() -> None:
 WHOLE = '{"a": [1.5e-3, true, false, null, "x\\u00e9\\n\\ud83d\\ude00é"], "b": {"c": -12.25E+3, "d\\\\": "\\""}}'
 
 
+@pytest.mark.guarantee("G2")
 @pytest.mark.parametrize("length", range(1, len(WHOLE)))
 def test_text_cut_anywhere_is_called_cut(length: int) -> None:
     parse(WHOLE)
@@ -157,6 +161,7 @@ class Word(str):
     pass
 
 
+@pytest.mark.guarantee("G2")
 @pytest.mark.parametrize(
     ("value", "canonical"),
     [
@@ -173,6 +178,7 @@ def test_a_python_value_is_admitted_as_a_private_copy(value: Any, canonical: byt
     assert copy is not value or isinstance(copy, int)
 
 
+@pytest.mark.guarantee("G2")
 def test_what_is_done_to_the_value_later_does_not_reach_the_copy() -> None:
     inner = ["a"]
     raw, copy = admit({"x": inner})
@@ -193,6 +199,7 @@ def _circle() -> list[Any]:
     return circle
 
 
+@pytest.mark.guarantee("G2")
 @pytest.mark.parametrize(
     ("value", "code"),
     [
@@ -221,11 +228,13 @@ def test_a_python_value_that_is_not_json_is_refused_by_name(value: object, code:
     assert refused.value.code == code
 
 
+@pytest.mark.guarantee("G2")
 def test_a_python_value_at_both_limits_is_admitted() -> None:
     assert admit(json.loads(nested(MAX_DEPTH)))[0] == nested(MAX_DEPTH).encode()
     assert len(admit("x" * (MAX_BYTES - 2))[0]) == MAX_BYTES
 
 
+@pytest.mark.guarantee("G2")
 @given(VALUES)
 def test_canonical_text_is_its_own_canonical_text(value: Any) -> None:
     raw, copy = admit(value)
@@ -234,6 +243,7 @@ def test_canonical_text_is_its_own_canonical_text(value: Any) -> None:
     assert parse(raw.decode()) == (raw, copy)
 
 
+@pytest.mark.guarantee("G2")
 @given(VALUES)
 def test_however_a_value_is_written_it_is_one_value(value: Any) -> None:
     """Another writer, with its own escapes, spaces and order of keys, changes nothing: the digest is the same."""
@@ -241,12 +251,14 @@ def test_however_a_value_is_written_it_is_one_value(value: Any) -> None:
         assert parse(text) == admit(value)
 
 
+@pytest.mark.guarantee("G2")
 @given(VALUES, VALUES)
 def test_two_values_share_a_canonical_text_only_if_they_are_one(one: Any, other: Any) -> None:
     same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
     assert (encode(one) == encode(other)) == same
 
 
+@pytest.mark.guarantee("G2")
 @given(OBJECTS)
 def test_only_the_order_of_keys_may_differ_from_what_was_sent(value: dict[str, Any]) -> None:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -256,6 +268,7 @@ def test_only_the_order_of_keys_may_differ_from_what_was_sent(value: dict[str, A
     assert json.loads(raw) == json.loads(text)
 
 
+@pytest.mark.guarantee("G2")
 @given(st.text(alphabet='{}[]",:\\u0eE+-.1tfnd8 a\0\ud800\ufeff'))
 def test_any_text_is_admitted_or_refused_and_never_anything_else(text: str) -> None:
     try:

@@ -12,8 +12,6 @@ from remit.core.run import Run
 from remit.core.todo import Check, Note, Rest, todo
 from tests.core.given import TOOLS, begun, record, runs, says
 
-pytestmark = pytest.mark.guarantee("G13")
-
 CITES = {"cites": "c1", "quote": "the date is missing"}
 
 
@@ -27,6 +25,7 @@ def answered(*claims: dict[str, str], **limits: Any) -> Run:
     return state
 
 
+@pytest.mark.guarantee("G13")
 @pytest.mark.parametrize(
     ("claims", "then"),
     [
@@ -59,6 +58,7 @@ def test_cites_looks_for_each_quote_in_the_observation_it_names(claims: list[Any
     assert cites(answered(*claims)) == then
 
 
+@pytest.mark.guarantee("G13")
 @pytest.mark.parametrize(
     ("claims", "then"),
     [
@@ -96,6 +96,7 @@ def test_a_settled_write_counts_as_what_it_was_found_to_be(done: bool) -> None:
     assert effects(state).passed is done
 
 
+@pytest.mark.guarantee("G13")
 @pytest.mark.parametrize(
     ("checks", "claims", "then"),
     [
@@ -119,6 +120,7 @@ def passed(*results: bool) -> list[Checked]:
     return [Checked(check=number, name="x", passed=result) for number, result in enumerate(results)]
 
 
+@pytest.mark.guarantee("G13")
 @pytest.mark.parametrize(
     ("results", "planned", "then"),
     [
@@ -136,6 +138,7 @@ def test_the_grade_is_supported_only_if_every_planned_check_passed(
     assert grade(passed(*results), planned) == then
 
 
+@pytest.mark.guarantee("G13")
 def test_each_check_is_asked_for_in_turn_and_then_the_run_is_complete() -> None:
     state = answered(CITES, {"effect": "pay"}, checks=[{"file": "a"}])
     for number, result in enumerate((True, True, False)):

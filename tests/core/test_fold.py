@@ -11,8 +11,6 @@ from remit.errors import RemitError
 from remit.stores.memory import MemoryStore
 from tests.core.given import ANY, TOOLS, begun, runs, says
 
-pytestmark = pytest.mark.guarantee("G8")
-
 SCRIPT: list[Call | Final | Reply] = [
     Call("look", {"id": 1}),
     Call("look", "{"),
@@ -29,6 +27,7 @@ def recorded() -> tuple[Outcome, list[Record]]:
     return outcome, list(store.read("r1"))
 
 
+@pytest.mark.guarantee("G8")
 def test_folding_again_and_taking_one_record_more_are_one() -> None:
     _, records = recorded()
     state = Run("r1")
@@ -38,6 +37,7 @@ def test_folding_again_and_taking_one_record_more_are_one() -> None:
     assert state.ended == Ended(status="complete", grade="supported")
 
 
+@pytest.mark.guarantee("G8")
 def test_what_the_caller_gets_is_what_the_log_gives() -> None:
     outcome, records = recorded()
     state = fold("r1", records)

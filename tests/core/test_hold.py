@@ -17,8 +17,6 @@ from remit.core.todo import Judge, Question, Settle, Start, resting, todo
 from remit.errors import IllegalMove
 from tests.core.given import AT, TOOLS, again, begun, record, says
 
-pytestmark = pytest.mark.guarantee("G3")
-
 SHIP = Call("ship", {"to": "a"})
 PAY = Call("pay", {"amount": 1})
 
@@ -40,7 +38,7 @@ def test_a_gate_is_the_remit_s_word_before_the_tool_s_own(tool: str, gates: Any,
     assert gate(Rules(begun(gates=gates).remit), TOOLS[tool]) == then
 
 
-@pytest.mark.guarantee("G1")
+@pytest.mark.guarantee("G1", "G3")
 def test_a_call_that_waits_does_not_start_and_asks_a_person() -> None:
     state = begun(principal="somebody")
     held = says(state, SHIP)[-1]
@@ -60,7 +58,7 @@ def test_a_closed_gate_refuses_by_its_rule() -> None:
     ]
 
 
-@pytest.mark.guarantee("G1")
+@pytest.mark.guarantee("G1", "G3")
 def test_a_yes_starts_exactly_the_call_that_was_held() -> None:
     state = begun()
     says(state, SHIP)
@@ -103,6 +101,7 @@ def boxed(**changed: Any) -> dict[str, ToolSpec]:
 WIDER = {"type": "object", "properties": {"to": {}}, "additionalProperties": True}
 
 
+@pytest.mark.guarantee("G3")
 @pytest.mark.parametrize(
     ("now", "rule"),
     [
@@ -131,6 +130,7 @@ def digest_of(run: Run, tool: str = "ship", args: str = '{"to":"a"}', box: Any =
     return bound(run, box[tool], args)
 
 
+@pytest.mark.guarantee("G3")
 def test_a_decision_is_bound_to_everything_that_was_shown() -> None:
     base = begun(principal="p")
     other_run = begun(principal="p")
@@ -150,6 +150,7 @@ def test_a_decision_is_bound_to_everything_that_was_shown() -> None:
     assert digest_of(begun(principal="p")) == digest_of(base)
 
 
+@pytest.mark.guarantee("G3")
 def test_a_yes_to_another_digest_is_illegal() -> None:
     state = begun()
     says(state, SHIP)
@@ -157,6 +158,7 @@ def test_a_yes_to_another_digest_is_illegal() -> None:
         record(state, [Approved(call="c1", by="a", digest="sha256:" + "0" * 64)])
 
 
+@pytest.mark.guarantee("G3")
 def test_a_yes_is_spent_by_the_start_and_not_by_another_one() -> None:
     """A read that was approved and then lost to a crash does not run again on the same yes."""
     box = Toolbox()
@@ -175,6 +177,7 @@ def test_a_yes_is_spent_by_the_start_and_not_by_another_one() -> None:
     ]
 
 
+@pytest.mark.guarantee("G3")
 def test_a_second_yes_to_the_same_call_is_illegal() -> None:
     state = begun()
     says(state, SHIP)
@@ -199,7 +202,7 @@ def test_after_a_crash_a_read_starts_again_and_a_write_is_asked_about() -> None:
     assert resting(state) == ("uncertain", "the outcome of c2 pay is unknown")
 
 
-@pytest.mark.guarantee("G2")
+@pytest.mark.guarantee("G2", "G3")
 @pytest.mark.parametrize(
     ("one", "other"), [("1", "true"), ("1", "1.0"), ("0", "false"), ("0", "-0.0"), ('"1"', "1"), ("null", '""')]
 )

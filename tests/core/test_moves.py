@@ -40,8 +40,6 @@ from remit.core.run import OpenCall, Run
 from remit.errors import IllegalMove
 from tests.core.given import begun
 
-pytestmark = pytest.mark.guarantee("G7", "G9")
-
 BEGAN = begun().began
 A_CALL = msgspec.Raw(b"{}")
 EVENTS: dict[type[AnyEvent], AnyEvent] = {
@@ -104,6 +102,7 @@ def test_every_event_has_a_fold_and_a_place_in_the_tables() -> None:
     assert set(CALL) == set(OBSERVED) == set(CALL_PHASES)
 
 
+@pytest.mark.guarantee("G7", "G9")
 @pytest.mark.parametrize("phase", RUN_PHASES)
 @pytest.mark.parametrize("event", named(EVENTS.keys() - OF_A_CALL - {Observed}))
 def test_an_event_moves_a_run_as_the_table_says_or_is_illegal(phase: RunPhase, event: type[AnyEvent]) -> None:
@@ -119,6 +118,7 @@ def test_an_event_moves_a_run_as_the_table_says_or_is_illegal(phase: RunPhase, e
             fold_one(run, EVENTS[event])
 
 
+@pytest.mark.guarantee("G7", "G9")
 @pytest.mark.parametrize("phase", CALL_PHASES)
 @pytest.mark.parametrize("event", named(OF_A_CALL))
 def test_an_event_moves_a_call_as_the_table_says_or_is_illegal(phase: CallPhase, event: type[AnyEvent]) -> None:
@@ -192,6 +192,7 @@ def test_every_phase_is_reached() -> None:
     assert reached(CALL, "proposed") == set(CALL_PHASES)
 
 
+@pytest.mark.guarantee("G7", "G9")
 @pytest.mark.parametrize("phase", RUN_PHASES)
 def test_from_every_phase_a_run_can_end(phase: RunPhase) -> None:
     assert "ended" in reached(RUN, phase)

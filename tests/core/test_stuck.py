@@ -15,8 +15,6 @@ from remit.core.stuck import LONGEST_CYCLE, Loop, Repeats
 from remit.core.todo import Note, todo
 from tests.core.given import begun, record, runs, says
 
-pytestmark = pytest.mark.guarantee("G7")
-
 Step = tuple[str, Any, str, str]
 """Tool, argument, status, result."""
 
@@ -51,6 +49,7 @@ SAME = [look()] * 20
 A, B, C = look("a", id=1), look("b", id=2), look("c", id=3)
 
 
+@pytest.mark.guarantee("G7")
 @pytest.mark.parametrize(
     ("steps", "ran"),
     [
@@ -98,12 +97,14 @@ def test_what_moves_is_not_stopped(steps: list[Step]) -> None:
     assert (count, state.halt) == (len(steps), None)
 
 
+@pytest.mark.guarantee("G7")
 def test_a_write_that_failed_gives_no_fresh_counts() -> None:
     steps = [s for n in range(20) for s in (look(), edit(n, "no", "error"))]
     state, count = go(steps)
     assert (count, state.halt and state.halt.status) == (7, "stuck")
 
 
+@pytest.mark.guarantee("G7")
 @pytest.mark.parametrize(
     ("threshold", "steps", "ran"),
     [

@@ -33,7 +33,7 @@ def seen(outcome: Outcome) -> list[tuple[str, str, str]]:
 
 @pytest.mark.guarantee("G1", "G6", "G7", "G8")
 @given(SCRIPTS, st.booleans(), FAULTS)
-@settings(derandomize=True, deadline=None, database=None, max_examples=int(os.environ.get("REMIT_EXAMPLES", "300")))
+@settings(derandomize=True, deadline=None, database=None, max_examples=int(os.environ.get("REMIT_EXAMPLES", "150")))
 def test_whichever_append_fails_the_run_goes_on_from_its_log(
     script: Sequence[Any], remote: bool, faults: dict[int, str]
 ) -> None:
@@ -84,7 +84,7 @@ EVERYTHING: list[Call | Final | Reply] = [
     Reply((Call("look"), Call("pay"))),
     Final("done"),
 ]
-STRIDE = 1 if "REMIT_EXAMPLES" in os.environ else 23
+STRIDE = 1 if "REMIT_EXAMPLES" in os.environ else 37
 
 
 @pytest.mark.guarantee("G7", "G8")
