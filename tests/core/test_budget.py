@@ -184,10 +184,13 @@ def test_a_read_that_starts_again_after_a_crash_is_charged_again() -> None:
     assert state.started == 2
 
 
-def test_usage_that_is_not_known_is_not_counted_as_zero_tokens_used() -> None:
-    state = begun()
-    says(state, Reply((LOOK,), usage=Usage(input=10, output=5, cached=4)))
-    record(state, [judge.start(state, TOOLS, state.open["c1"]), Observed(call="c1", status="ok")])
+@pytest.mark.guarantee("G5")
+def test_usage_that_is_not_known_is_not_zero() -> None:
+    state = begun(max_invalid=9)
+    says(state, Final(""))
+    assert state.tokens is None
+    says(state, Reply((Final(""),), usage=Usage(input=10, output=5, cached=4)))
+    says(state, Final(""))
     assert state.tokens == 15
 
 

@@ -44,15 +44,17 @@ class Repeats:
         times = counts[pair] = counts.get(pair, 0) + 1
         if self.plain:
             return Loop("stop", times, 1) if times >= self.threshold else None
-        if times == 1 and not self._cleared:
+        cycle = 0
+        if times > 1 or self._cleared:
+            cycle = self._cycle(pair)
+        else:
             self._cycles = None
             self._recent.appendleft(pair)
-            cycle = 0
-        else:
-            cycle = self._cycle(pair)
         if write and pair[2] == "ok":
             counts.clear()
             self._cleared = True
+        if times == 1 and not cycle:
+            return None
         if cycle > 0 and poll is None:
             return Loop("stop", self.threshold, cycle)
         counted = times > 1 and not (write and pair[2] == "ok")

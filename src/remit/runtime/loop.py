@@ -90,19 +90,15 @@ class Driver:
         never used again: the log as it stands is the truth."""
         if self._pending:
             run, events = self.run, b"[" + b",".join(self._pending) + b"]"
-            self._log(lambda: self.store.append(run.id, run.seq, run.at, events, self.epoch))
+            try:
+                self.store.append(run.id, run.seq, run.at, events, self.epoch)
+            except StoreError:
+                self._lost = True  # noted apart: a tool may have a store, and errors, of its own
+                raise
             self._pending = []
             self._opened = False
             if self.watch is not None:
                 self._show(events)
-
-    def _log(self, write: Callable[[], object]) -> None:
-        """Write to the store. That it failed is noted apart: a tool may have a store, and errors, of its own."""
-        try:
-            write()
-        except StoreError:
-            self._lost = True
-            raise
 
     def _show(self, events: bytes) -> None:
         """Show what is durable now. A watcher that breaks is not shown any more, and changes nothing."""
@@ -210,7 +206,11 @@ class Driver:
             self._uncertain(call, f"it raised {_named(error)}", (tick() - began) // 1000)
             return
         if whole is not None:
-            self._log(lambda: self.store.put(whole))
+            try:
+                self.store.put(whole)
+            except StoreError:
+                self._lost = True
+                raise
         if effect_id is None:
             self.note(seen)
         elif seen.status == "timeout":
