@@ -3,9 +3,10 @@
 SQLite hides some of the damage: it recovers from a torn or flipped -wal by forgetting the end of it. The witness tells.
 """
 
-import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ import pytest
 from remit import Call, Final, Remit, Reply, ScriptedPolicy, Toolbox, run
 from remit.core.events import Record
 from remit.core.verify import verify
-from remit.errors import RemitError
+from remit.errors import LogDamaged, RemitError
 from remit.stores.sqlite import SQLiteStore
 
 RUNS = ("r1", "r2")
@@ -50,17 +51,14 @@ def files_of(path: Path) -> dict[str, bytes]:
 def keep(path: Path, kind: str) -> Kept:
     """Make a store whose records are in the database, in its -wal, or the first run's in one and the second's in the
     other; and keep its files as they would be found after a crash."""
-    with closing(SQLiteStore(path)) as store:
-        record(store, RUNS[0])
-        if kind != "all in the -wal":
-            store.close()
+    store = SQLiteStore(path)
+    for name in RUNS:
+        record(store, name)
+        if kind == "all in the database" or (kind == "half in the -wal" and name == RUNS[0]):
+            store.close()  # the last to close it empties the -wal
             store = SQLiteStore(path)
-        record(store, RUNS[1])
-        if kind == "all in the database":
-            store.close()
-            store = SQLiteStore(path)
-        logs = {name: list(store.read(name)) for name in RUNS}
-        return Kept(files_of(path), logs)
+    with closing(store):
+        return Kept(files_of(path), {name: list(store.read(name)) for name in RUNS})
 
 
 @pytest.fixture(
@@ -164,24 +162,63 @@ def test_a_flipped_witness_is_never_taken_for_damage(place: Place) -> None:
         assert place.outcomes("-heads", data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :]) == ["sound", "sound"]
 
 
+def test_no_damaged_key_makes_reading_endless(tmp_path: Path) -> None:
+    """SQLite goes where a key in an inner page sends it, and does not look whether it came to the right place."""
+    path = tmp_path / "runs.db"
+    with closing(SQLiteStore(path)) as store:
+        for seq in range(1, 31):
+            store.append("r1", seq, 0, b'["%b"]' % (b"x" * 900))
+    whole = files_of(path)
+    key = b"\x90\x80\x80\x80"  # the first run's, as every key of a record of it begins
+    places = [at + len(key) for at in range(len(whole[""])) if whole[""].startswith(key, at)]
+    assert len(places) > 30
+    endings = set()
+    for at in places:
+        path.write_bytes(whole[""][:at] + bytes([whole[""][at] ^ 0xC1]) + whole[""][at + 1 :])
+        with closing(SQLiteStore(path, readonly=True)) as store:
+            try:
+                found = [record.seq for record in islice(store.read("r1"), 1000)]
+                endings.add("whole" if found == list(range(1, 31)) else "not whole")
+                assert len(found) <= 30
+            except LogDamaged as error:
+                endings.add("out of order" if "stands after record" in error.message else "damaged")
+    assert "out of order" in endings
+
+
 def test_an_older_copy_of_the_database_is_named_and_an_older_witness_is_normal(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     with closing(SQLiteStore(path)) as store:
         record(store, "r1")
     older = files_of(path)
     with closing(SQLiteStore(path)) as store:
-        store.append("r1", CALLS + 2, 0, b"[]")
+        newest = (CALLS + 2, store.append("r1", CALLS + 2, 0, b"[]"))
     path.write_bytes(older[""])
     with closing(SQLiteStore(path, readonly=True)) as store:
         assert [d[:3] for d in verify("r1", store.read("r1"), store.witness("r1")).damage] == [
             (CALLS + 2, CALLS + 2, "truncated")
         ]
-    os.replace(path, tmp_path / "x")
-    path.write_bytes(older[""])
-    Path(f"{path}-heads").write_bytes(older["-heads"][:128] + older["-heads"][128:])
+    with closing(SQLiteStore(path)) as store:  # and nobody goes on with it as if nothing had happened
+        with pytest.raises(LogDamaged, match=f"record {CALLS + 2} had been written, and it ends with {CALLS + 1}"):
+            store.append("r1", CALLS + 2, 0, b'["other"]')
+        assert store.witness("r1") == newest
+    Path(f"{path}-heads").write_bytes(older["-heads"])
     with closing(SQLiteStore(path)) as store:
         noted = store.witness("r1")
         store.append("r1", CALLS + 2, 0, b"[]")
         assert noted is not None
         assert noted[0] == CALLS + 1
-        assert verify("r1", store.read("r1"), noted).sound
+        assert verify("r1", list(store.read("r1"))[:-1], noted).sound
+
+
+def test_a_last_record_that_is_not_the_one_that_was_written_is_not_gone_on_from(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    with closing(SQLiteStore(path)) as store:
+        store.append("r1", 1, 0, b"[]")
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("UPDATE records SET digest = zeroblob(32)")
+    with closing(SQLiteStore(path)) as store:
+        with pytest.raises(LogDamaged, match="the last record of run r1, 1, is not the one that was written"):
+            store.append("r1", 2, 0, b"[]")
+        Path(f"{path}-heads").unlink()
+    with closing(SQLiteStore(path)) as store:
+        store.append("r1", 2, 0, b"[]")  # who deleted the witness has said so

@@ -127,7 +127,8 @@ class World:
 
 
 class Watching(ScriptedPolicy):
-    """A script that, before it speaks, sees to it that the log holds its request and no open call (G4, G8)."""
+    """A script that first sees to it that the log holds its request and no open call, or, where it sends none, at least
+    what became of every write (G4, G8)."""
 
     def __init__(self, script: Iterable[Call | Final | Reply], world: World, remote: bool) -> None:
         super().__init__(script)
@@ -139,6 +140,8 @@ class Watching(ScriptedPolicy):
             logged = self.world.logged()
             assert (logged.phase, logged.turns, logged.open) == ("asking", context.turn, {})
             assert context.observations == logged.observations
+        elif context.observations and context.observations[-1].tool in ("pay", "ship"):
+            assert context.observations[-1].status != "ok" or self.world.logged().observations == context.observations
         return super().propose(context)
 
 

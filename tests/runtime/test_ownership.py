@@ -6,7 +6,7 @@ import pytest
 
 from remit import Call, Final, Remit, RemitError, ScriptedPolicy, Toolbox, open_store, run
 from remit.core.canon import GENESIS, chain
-from remit.errors import Conflict, Fenced, Owned
+from remit.errors import Conflict, Fenced, LogDamaged, Owned
 from remit.stores.memory import MemoryStore
 
 REMIT = Remit(tools={})
@@ -55,3 +55,29 @@ def test_a_run_that_has_ended_is_not_begun_again() -> None:
     with pytest.raises(RemitError, match="run r is in the store already"):
         run("t", policy=DONE, remit=REMIT, tools=Toolbox(), store=store, run_id="r")
     assert list(store.read("r")) == before
+
+
+class Damaged(MemoryStore):
+    """A store that finds its log damaged at the second append; counts what is tried after that."""
+
+    tried = 0
+
+    def append(self, run: str, seq: int, at: int, events: bytes, epoch: int | None = None) -> bytes:
+        if seq < 2:
+            return super().append(run, seq, at, events, epoch)
+        self.tried += 1
+        raise LogDamaged("the log has lost its end")
+
+
+@pytest.mark.guarantee("G9", "G8")
+def test_a_log_that_is_found_damaged_is_not_continued_with_an_end() -> None:
+    store, tools = Damaged(), Toolbox()
+
+    @tools.read
+    def look() -> str:
+        return "seen"
+
+    policy = ScriptedPolicy([Call("look"), Call("look"), Final("done")])
+    with pytest.raises(LogDamaged, match="lost its end"):
+        run("t", policy=policy, remit=Remit(tools={"look": "any"}), tools=tools, store=store, run_id="r")
+    assert (store.tried, [record.seq for record in store.read("r")]) == (1, [1])

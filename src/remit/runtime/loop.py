@@ -19,7 +19,7 @@ from ..core.remit import Remit
 from ..core.reply import Call, Final, Reply
 from ..core.run import OpenCall, Run
 from ..core.todo import Ask, Check, Judge, Note, Question, Start, todo
-from ..errors import IllegalMove, PolicyError, StoreError, ToolError
+from ..errors import IllegalMove, LogDamaged, PolicyError, StoreError, ToolError
 from ..tools.toolbox import Toolbox
 from .diagnostics import log
 from .execute import TimedOut, bounded, execute, observe
@@ -92,7 +92,7 @@ class Driver:
             run, events = self.run, b"[" + b",".join(self._pending) + b"]"
             try:
                 self.store.append(run.id, run.seq, run.at, events, self.epoch)
-            except StoreError:
+            except (StoreError, LogDamaged):
                 self._lost = True  # noted apart: a tool may have a store, and errors, of its own
                 raise
             self._pending = []
@@ -208,7 +208,7 @@ class Driver:
         if whole is not None:
             try:
                 self.store.put(whole)
-            except StoreError:
+            except (StoreError, LogDamaged):
                 self._lost = True
                 raise
         if effect_id is None:

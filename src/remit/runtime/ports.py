@@ -49,7 +49,9 @@ class Head(NamedTuple):
 
 
 class Store(Protocol):
-    """The log of many runs. Every method raises StoreError (Conflict, Fenced, Owned) and never half-writes.
+    """The log of many runs. Every method raises StoreError (Conflict, Fenced, Owned), or LogDamaged for a file that
+    cannot be read, and never half-writes. A run id has 1 to 64 of the characters 0-9, a-z and -; `append` and `claim`
+    refuse another, and no other is known.
 
     Exported suite: `remit.stores.contract.StoreContract`; a store that passes it may be used for `open_store`'s.
     """
@@ -61,7 +63,8 @@ class Store(Protocol):
         """Append record `seq` and return its digest, chained on the record before it.
 
         In one transaction: raises Conflict unless `seq` is the last one plus 1 (the first is 1), and, where `epoch` is
-        given, Fenced unless it is the run's current epoch. Control records give none. When it returns, it is durable.
+        given, Fenced unless it is the run's current epoch, which one that was released is not. Control records give
+        none. When it returns, it is durable.
         """
         ...
 
@@ -96,7 +99,7 @@ class Store(Protocol):
         ...
 
     def release(self, run: str, epoch: int) -> None:
-        """Give the lease up; no error where the epoch is over."""
+        """Give the lease up, and with it the epoch; no error where that is over."""
         ...
 
     def lease(self, run: str) -> Lease | None:
@@ -104,7 +107,8 @@ class Store(Protocol):
         ...
 
     def put(self, data: bytes) -> str:
-        """Keep a large result beside the log and return its digest (`sha256:` and 64 hex digits)."""
+        """Keep a large result beside the log and return its digest (`sha256:` and 64 hex digits). It is durable with
+        the next append at the latest."""
         ...
 
     def get(self, digest: str) -> bytes | None:

@@ -238,6 +238,7 @@ class StoreContract:
             store.append("r", n, AT, b"[]")
             noted = store.witness("r")
             assert noted is None or noted in [(record.seq, record.digest) for record in store.read("r")]
+            assert set(store.witnessed()) <= {"r"}
         store.close()
 
     # Large results

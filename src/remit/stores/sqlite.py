@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from ..core import canon
 from ..core.events import Record
-from ..errors import Owned, StoreError
+from ..errors import LogDamaged, Owned, StoreError
 from ..runtime.ports import Head, Lease
 from . import rules
 from .connection import connect
@@ -73,13 +73,15 @@ class SQLiteStore:
         self._connection: sqlite3.Connection | None = connect(self.path, readonly=readonly, timeout=timeout)
 
     def append(self, run: str, seq: int, at: int, events: bytes, epoch: int | None = None) -> bytes:
-        """Append record `seq` and return its digest. Raises Conflict, Fenced or StoreError, and then wrote nothing."""
+        """Append record `seq` and return its digest. Raises Conflict, Fenced, StoreError, or LogDamaged where the log
+        has lost its end; and then wrote nothing."""
         check_run_id(run)
         with self._lock:
             with self._transaction() as db:
                 key, current, last, before = self._stand(db, run)
                 if epoch is not None and epoch != current:
                     raise fenced(run, epoch)
+                self._check_end(run, key, last, before)
                 if seq != last + 1:
                     raise conflict(run, seq, last)
                 if key is None:
@@ -98,6 +100,21 @@ class SQLiteStore:
             raise damaged(self.path, f"record {last} of run {run} has no digest")
         return key, epoch, last, digest
 
+    def _check_end(self, run: str, key: int | None, last: int, digest: bytes) -> None:
+        """Raise LogDamaged where the witness knows a later record than the last, or another: to go on would be to
+        forget that. Nobody can have committed meanwhile, and a note follows its commit."""
+        try:
+            noted = None if key is None else self._witness.newest(key)
+        except OSError:  # told when the note is written
+            return
+        if noted is None or noted.run != run or noted.seq < last or (noted.seq, noted.digest) == (last, digest):
+            return
+        what = f"the log of run {run} has lost its end: record {noted.seq} had been written, and it ends with {last}"
+        if noted.seq == last:
+            what = f"the last record of run {run}, {last}, is not the one that was written"
+        fix = f"restore {self.path} from a copy; to go on with what is left, delete {self._witness.path}"
+        raise LogDamaged(what, fix=fix)
+
     def _note(self, key: int, slot: Slot) -> None:
         """Note a record in the witness. It is in the log: that the witness fails is told, once, but is no failure."""
         try:
@@ -112,9 +129,11 @@ class SQLiteStore:
         meanwhile. Raises LogDamaged where the file cannot be read on."""
         after = max(after, 0)
         while page := self._page(run, min(after, LAST_SEQ)):
-            yield from page
-            # In a damaged file the last may not be the largest; whatever it holds, this must come to an end.
-            after = max(after + 1, *(record.seq for record in page))
+            for record in page:
+                yield record
+                if record.seq <= after:  # a damaged file might go on for ever
+                    raise damaged(self.path, f"record {record.seq} of run {run} stands after record {after}")
+                after = record.seq
 
     def _page(self, run: str, after: int) -> list[Record]:
         with self._session() as db:
