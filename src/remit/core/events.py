@@ -288,8 +288,8 @@ AnyEvent = (
     | Messaged | Resumed | GapAccepted | Ended
 )  # fmt: skip
 
-encode_event = encode_events = msgspec.json.Encoder().encode
-"""One event as JSON, and the array of them that a record holds."""
+encode_events = msgspec.json.Encoder().encode
+"""A record's events as a JSON array."""
 decode_events = msgspec.json.Decoder(list[AnyEvent]).decode
 
 

@@ -138,13 +138,20 @@ def _call(run: Run, call: str, table: Table) -> OpenCall:
     """Move the phase of an open call, and return the call."""
     found = run.open.get(call)
     if found is None:
-        raise illegal(table.event, f"call {call} is not open")
+        raise _not_open(table.event, call)
     found.phase = table[found.phase]
     return found
 
 
+def _not_open(event: type[AnyEvent], call: str) -> IllegalMove:
+    return illegal(event, f"call {call} is not open")
+
+
 def _allowed(run: Run, e: Allowed) -> None:
-    _call(run, e.call, _ALLOWED)
+    call = run.open.get(e.call)
+    if call is None:
+        raise _not_open(Allowed, e.call)
+    call.phase = _ALLOWED[call.phase]
 
 
 def _held(run: Run, e: Held) -> None:
@@ -186,7 +193,10 @@ def _edited(run: Run, e: Edited) -> None:
 
 
 def _started(run: Run, e: Started) -> None:
-    call = _call(run, e.call, _STARTED)
+    call = run.open.get(e.call)
+    if call is None:
+        raise _not_open(Started, e.call)
+    call.phase = _STARTED[call.phase]
     tool = call.tool
     run.started += 1
     run.started_by_tool[tool] = run.started_by_tool.get(tool, 0) + 1
@@ -212,7 +222,7 @@ def _settled(run: Run, e: Settled) -> None:
 def _observed(run: Run, e: Observed) -> None:
     call = run.open.pop(e.call, None)
     if call is None:
-        raise illegal(Observed, f"call {e.call} is not open")
+        raise _not_open(Observed, e.call)
     status, phase = e.status, call.phase
     if status not in OBSERVED[phase] or (
         call.effect_id is not None and (status == "timeout" or status == "interrupted")

@@ -21,9 +21,10 @@ def read_call(call: Call, number: int) -> tuple[Proposed, Any, Observed | None]:
     """Read one call, as call `c<number>` of the run: its proposal, its arguments and, if it cannot be used, why."""
     name, tool, ref = f"c{number}", call.tool, call.id
     ref = clean(ref) if ref is not None and _is_text(ref) else None
-    if not _is_text(tool):
-        return _unusable(name, ref, quote(tool), call.args, "call.not_text", "the tool's name is not text")
-    tool = quote(tool)
+    if type(tool) is not str or len(tool) > SHOWN or not tool.isascii():  # nearly never
+        if not _is_text(tool):
+            return _unusable(name, ref, quote(tool), call.args, "call.not_text", "the tool's name is not text")
+        tool = quote(tool)
     try:
         raw, args = _arguments(call.args)
     except NotCanonical as error:

@@ -12,7 +12,7 @@ from ..core import check as checks
 from ..core import judge
 from ..core.canon import clean, decode
 from ..core.context import ToolView, context, permitted
-from ..core.events import AnyEvent, CancelRequested, Checked, Observed, Started, Unsettled, decode_events, encode_event
+from ..core.events import AnyEvent, CancelRequested, Checked, Observed, Started, Unsettled, encode_events
 from ..core.fold import FOLD, enter, fold
 from ..core.recover import recover
 from ..core.remit import Remit
@@ -55,7 +55,7 @@ class Driver:
         self.watch = watch
         self.loop = loop
         self.views: tuple[ToolView, ...] = ()
-        self._pending: list[bytes] = []  # the record being assembled, and its number
+        self._pending: list[AnyEvent] = []  # the record being assembled, and its number
         self._seq = 0
         self._opened = False
         self._lost = False
@@ -69,11 +69,11 @@ class Driver:
             enter(run, self._seq, self.clock.now())
 
     def note(self, event: AnyEvent) -> None:
-        """Take one event into the record being assembled and into the state. It is encoded first: what no log can hold
-        raises before anything has changed."""
+        """Take one event into the record being assembled, then into the state: an interrupt in between loses nothing
+        (see `_restore`)."""
         if not self._opened:
             self.open()
-        self._pending.append(encode_event(event))
+        self._pending.append(event)
         FOLD[type(event)](self.run, event)
 
     def happen(self, events: Iterable[AnyEvent]) -> None:
@@ -82,16 +82,17 @@ class Driver:
             self.open()
         append, run = self._pending.append, self.run
         for event in events:
-            append(encode_event(event))
+            append(event)
             FOLD[type(event)](run, event)
 
     def flush(self) -> None:
         """The barrier: when it returns, every event so far is durable. If the store fails it raises, and this state is
         never used again: the log as it stands is the truth."""
         if self._pending:
-            run, events = self.run, b"[" + b",".join(self._pending) + b"]"
+            run, events = self.run, self._pending
+            data = encode_events(events)  # what no log can hold raises here, before anything has left the process
             try:
-                self.store.append(run.id, run.seq, run.at, events, self.epoch)
+                self.store.append(run.id, run.seq, run.at, data, self.epoch)
             except (StoreError, LogDamaged):
                 self._lost = True  # noted apart: a tool may have a store, and errors, of its own
                 raise
@@ -100,11 +101,11 @@ class Driver:
             if self.watch is not None:
                 self._show(events)
 
-    def _show(self, events: bytes) -> None:
+    def _show(self, events: list[AnyEvent]) -> None:
         """Show what is durable now. A watcher that breaks is not shown any more, and changes nothing."""
         assert self.watch is not None
         try:
-            for event in decode_events(events):
+            for event in events:
                 self.watch(event)
         except Exception:  # noqa: BLE001 - logged; a broken display is no reason to stop a run
             log().exception("the watcher of run %s raised, and is not called again", self.run.id)
@@ -253,14 +254,15 @@ class Driver:
         pending, self._pending, self._opened = self._pending, [], False
         self.run = fold(self.run.id, self.store.read(self.run.id))
         if self.run.seq < self._seq:  # else it was committed, and only not noted here
-            noted = decode_events(b"[" + b",".join(pending) + b"]")
-            if noted and isinstance(noted[-1], Started):  # not durable, so nothing was started
-                noted.pop()
-            for event in noted:
+            if pending and isinstance(pending[-1], Started):  # not durable, so nothing was started
+                pending.pop()
+            for event in pending:
                 try:
+                    encode_events([event])
                     self.note(event)
-                except IllegalMove:  # what failed was this event; it never happened
-                    self._pending.pop()
+                except (TypeError, ValueError, IllegalMove):  # what failed was this event; it never happened
+                    if self._pending[-1:] == [event]:
+                        self._pending.pop()
                     break
         if self.run.phase != "new":
             self.run.remit = self.remit
