@@ -112,6 +112,7 @@ REJECTED = {
         pytest.param(Final("a\ud800"), id="a lone surrogate"),
     ],
     "final.empty": [pytest.param(Final(""), id="empty"), pytest.param(Final(" \n\t\u2003"), id="blank")],
+    "final.too_large": [pytest.param(Final("x" * (MAX_BYTES + 1)), id="beyond the limit")],
     "final.truncated": [pytest.param(Reply((Final("half an ans"),), finish="length"), id="cut off")],
     "final.claims": [
         pytest.param(Final("x", claims=[{"quote": "a"}]), id="a quote of nothing"),

@@ -10,6 +10,7 @@ from typing import Any
 from remit import Call, Context, Final, Outcome, Remit, Reply, ScriptedPolicy, Toolbox, ToolError
 from remit.core.canon import encode
 from remit.core.fold import fold
+from remit.core.recover import recover
 from remit.core.run import Run
 from remit.errors import StoreError
 from remit.runtime.agent import begin, finish
@@ -122,7 +123,7 @@ class World:
             self.logged(), policy=self.policy, remit=self.remit, tools=self.tools, store=self.store, clock=self.clock,
             epoch=self.store.claim("r1", "another process"), ask=self.person,
         )  # fmt: skip
-        driver.recover()
+        driver.happen(recover(driver.run))
         return await finish(driver)
 
 

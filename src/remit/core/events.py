@@ -192,11 +192,13 @@ class Interrupted(Event, frozen=True, kw_only=True):
 
 
 class Unsettled(Event, frozen=True, kw_only=True):
-    """A write's outcome is unknown: a crash, a timeout, a lost connection or an exception while it ran."""
+    """A write's outcome is unknown: a crash, a timeout, a lost connection or an exception while it ran. `then` is the
+    end that is due once it is settled, where there is one already."""
 
     call: str
     cause: str
     us: int = 0
+    then: Status | None = None
 
 
 class Settled(Event, frozen=True, kw_only=True):

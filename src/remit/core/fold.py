@@ -211,12 +211,15 @@ def _interrupted(run: Run, e: Interrupted) -> None:
 def _unsettled(run: Run, e: Unsettled) -> None:
     _call(run, e.call, _CALL[Unsettled])
     run.working_us += e.us
+    if e.then is not None:
+        run.halt_with(e.then, e.cause)
 
 
 def _settled(run: Run, e: Settled) -> None:
     call = _call(run, e.call, _CALL[Settled])
     if e.done:
         run.succeeded.add(call.tool)
+        run.repeats.changed()
 
 
 def _observed(run: Run, e: Observed) -> None:

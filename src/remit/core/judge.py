@@ -12,7 +12,7 @@ import msgspec
 from ..errors import PolicyError
 from . import budget
 from .authorize import authorize
-from .canon import clean, decode, encode
+from .canon import admit, clean
 from .events import (
     Allowed,
     AnyEvent,
@@ -29,6 +29,7 @@ from .events import (
     Rejected,
     Replied,
     Started,
+    Status,
     Unsettled,
     Usage,
 )  # fmt: skip
@@ -99,7 +100,7 @@ def _checked(said: object) -> Reply:
     try:
         finish, usage = msgspec.convert(msgspec.to_builtins([said.finish, said.usage]), tuple[Finish, Usage | None])
         items = tuple(said.items) if isinstance(said.items, list | tuple) else None  # its type is only a promise
-        raw = decode(encode(said.raw))  # as the log has it
+        raw = admit(said.raw, largest=None)[1]  # a copy, as the log will have it
     except (TypeError, ValueError) as error:
         raise PolicyError(f"the policy's reply cannot be recorded: {error}", fix=_REPLY_FORM) from error
     if items is None or not all(isinstance(item, Call | Final) for item in items):
@@ -225,19 +226,21 @@ def fail(run: Run, error: str) -> list[AnyEvent]:
     events: list[AnyEvent] = []
     if run.phase == "asking":
         events.append(AttemptFailed(kind="bug", detail=error))
-    events += _answer_open(run, "error", error, f"not run: {error}")
+    events += _answer_open(run, "error", error, f"not run: {error}", then="failed")
     uncertain = any(call.phase == "uncertain" for call in run.open.values()) or any(
         type(e) is Unsettled for e in events
     )
     return events if uncertain else [*events, Ended(status="failed", reason=error)]
 
 
-def _answer_open(run: Run, status: ObservationStatus, running: str, waiting: str) -> list[AnyEvent]:
+def _answer_open(
+    run: Run, status: ObservationStatus, running: str, waiting: str, then: Status | None = None
+) -> list[AnyEvent]:
     """Answer every open call of a run that ends early; a write that was running becomes uncertain."""
     events: list[AnyEvent] = []
     for call in run.open.values():
         if call.phase == "started" and call.effect_id is not None:
-            events.append(Unsettled(call=call.id, cause=running))
+            events.append(Unsettled(call=call.id, cause=running, then=then))
         elif call.phase == "started":
             events.append(Observed(call=call.id, status=status, text=running))
         elif call.phase in _IN_FLIGHT:  # its observation was to come next

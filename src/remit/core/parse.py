@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Raw
 
-from .canon import NotCanonical, admit, clean, parse
+from .canon import MAX_BYTES, NotCanonical, admit, clean, parse
 from .events import Answered, Observed, Proposed, Rejected
 from .reply import Call, Final
 
@@ -20,7 +20,7 @@ SHOWN = 2_000
 def read_call(call: Call, number: int) -> tuple[Proposed, Any, Observed | None]:
     """Read one call, as call `c<number>` of the run: its proposal, its arguments and, if it cannot be used, why."""
     name, tool, ref = f"c{number}", call.tool, call.id
-    ref = clean(ref) if ref is not None and _is_text(ref) else None
+    ref = quote(ref) if ref is not None and _is_text(ref) else None
     if type(tool) is not str or len(tool) > SHOWN or not tool.isascii():  # nearly never
         if not _is_text(tool):
             return _unusable(name, ref, quote(tool), call.args, "call.not_text", "the tool's name is not text")
@@ -61,6 +61,8 @@ def read_final(final: Final, finish: str) -> Answered | Rejected:
         return Rejected(code="final.empty", text="the answer is empty")
     if finish == "length":
         return Rejected(code="final.truncated", text="the answer was cut off at the reply's length limit")
+    if len(final.text) > MAX_BYTES:
+        return Rejected(code="final.too_large", text=f"{len(final.text)} characters; the limit is {MAX_BYTES}")
     claims: object = final.claims
     if not isinstance(claims, list | tuple) or not all(_is_claim(claim) for claim in claims):
         return Rejected(code="final.claims", text='a claim must be {"cites": CALL, "quote": TEXT} or {"effect": TOOL}')
@@ -72,7 +74,7 @@ def _is_claim(claim: object) -> bool:
     return (
         isinstance(claim, Mapping)
         and set(claim) in ({"cites", "quote"}, {"effect"})
-        and all(value and _is_text(value) for value in claim.values())
+        and all(value and _is_text(value) and len(value) <= MAX_BYTES for value in claim.values())
     )
 
 

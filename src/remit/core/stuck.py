@@ -51,8 +51,7 @@ class Repeats:
             self._cycles = None
             self._recent.appendleft(pair)
         if write and pair[2] == "ok":
-            counts.clear()
-            self._cleared = True
+            self.changed()
         if times == 1 and not cycle:
             return None
         if cycle > 0 and poll is None:
@@ -64,6 +63,12 @@ class Repeats:
         if counted and times == limit - 1:
             return self._nudge(times, 1)
         return self._nudge(self.threshold - 1, -cycle) if cycle < 0 and poll is None else None
+
+    def changed(self) -> None:
+        """A write succeeded: what a call returned before may be otherwise now. The plain rule counts on."""
+        if not self.plain:
+            self._counts.clear()
+            self._cleared = True
 
     def _nudge(self, times: int, length: int) -> Loop | None:
         if self._nudged:

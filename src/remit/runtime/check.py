@@ -32,7 +32,6 @@ async def run_check(rule: CheckRule, run: Run, loop: bool) -> Result:
     """Run one check. What cannot be run or read fails the check; a callable that raises is a bug, and raised."""
     if isinstance(rule, str):
         return PURE[rule](run)  # type: ignore[no-any-return]
-    assert run.began is not None
     folder = Path(run.began.agent_file).parent if run.began.agent_file else Path()
     if isinstance(rule, Mapping):
         if "command" in rule:

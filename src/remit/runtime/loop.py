@@ -14,7 +14,6 @@ from ..core.canon import clean, decode
 from ..core.context import ToolView, context, permitted
 from ..core.events import AnyEvent, CancelRequested, Checked, Observed, Started, Unsettled, encode_events
 from ..core.fold import FOLD, enter, fold
-from ..core.recover import recover
 from ..core.remit import Remit
 from ..core.reply import Call, Final, Reply
 from ..core.run import OpenCall, Run
@@ -286,10 +285,6 @@ class Driver:
         while self.run.phase != "new" and isinstance(do := todo(self.run), Note):
             self.happen(do.events)
         self.flush()
-
-    def recover(self) -> None:
-        """Bring an interrupted run to where `todo` can go on."""
-        self.happen(recover(self.run))
 
 
 async def _breathe() -> None:

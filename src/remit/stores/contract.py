@@ -13,6 +13,7 @@ the import makes failures tell more.
 
 import os
 import traceback
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -29,16 +30,16 @@ AT = 1_754_000_000_000_000
 """A time, in microseconds since 1970 UTC."""
 
 
-class StoreContract:
+class StoreContract(ABC):
     """Derive from it, and define `open` and `expire`."""
 
+    @abstractmethod
     def open(self, tmp_path: Path) -> Store:
         """Open the store in this folder: a new one the first time, the same one again if it is durable."""
-        raise NotImplementedError
 
+    @abstractmethod
     def expire(self, store: Store, run: str) -> None:
         """Let the lease of the run run out, as if its owner had renewed it no more."""
-        raise NotImplementedError
 
     # Append and read
 
